@@ -1,0 +1,137 @@
+"""One exception tree. Every error says what failed, where, what was found, what is allowed and what to do next.
+
+The subclasses follow the status codes of the HAL (`INVALID_ARGUMENT`, `NOT_FOUND`, ...), and each is also the builtin
+exception that Python code would expect for it, so `except ValueError` works where it reads naturally.
+"""
+
+from __future__ import annotations
+
+
+class HipGraphError(Exception):
+    """Base of every error of this package.
+
+    Attributes:
+        what: one sentence: what failed.
+        where: command index and label, or file offset and metadata path.
+        found: what was given.
+        allowed: what would have been accepted.
+        next_step: what to do about it.
+        detail: further text, appended as it is (a fault report, a signature).
+    """
+
+    status = "UNKNOWN"
+
+    def __init__(
+        self,
+        what: str,
+        *,
+        where: str | None = None,
+        found: str | None = None,
+        allowed: str | None = None,
+        next_step: str | None = None,
+        detail: str | None = None,
+    ) -> None:
+        super().__init__(what)
+        self.what = what
+        self.where = where
+        self.found = found
+        self.allowed = allowed
+        self.next_step = next_step
+        self.detail = detail
+
+    def located(self, where: str) -> HipGraphError:
+        """Put `where` in front of the place this error already names; returns the error itself, to be raised."""
+        self.where = where if self.where is None else f"{where}, {self.where}"
+        return self
+
+    def __str__(self) -> str:
+        rows = (("where", self.where), ("found", self.found), ("allowed", self.allowed), ("next", self.next_step))
+        lines = [self.what, *(f"  {name}: {value}" for name, value in rows if value is not None)]
+        if self.detail:
+            lines.append(self.detail)
+        return "\n".join(lines)
+
+
+class CancelledError(HipGraphError):
+    status = "CANCELLED"
+
+
+class InvalidArgumentError(HipGraphError, ValueError):
+    status = "INVALID_ARGUMENT"
+
+
+class DeadlineExceededError(HipGraphError, TimeoutError):
+    status = "DEADLINE_EXCEEDED"
+
+
+class NotFoundError(HipGraphError, LookupError):
+    status = "NOT_FOUND"
+
+
+class AlreadyExistsError(HipGraphError):
+    status = "ALREADY_EXISTS"
+
+
+class PermissionDeniedError(HipGraphError, PermissionError):
+    status = "PERMISSION_DENIED"
+
+
+class ResourceExhaustedError(HipGraphError, MemoryError):
+    status = "RESOURCE_EXHAUSTED"
+
+
+class FailedPreconditionError(HipGraphError, RuntimeError):
+    status = "FAILED_PRECONDITION"
+
+
+class OutOfRangeError(HipGraphError, ValueError):
+    status = "OUT_OF_RANGE"
+
+
+class UnimplementedError(HipGraphError, NotImplementedError):
+    status = "UNIMPLEMENTED"
+
+
+class InternalError(HipGraphError):
+    status = "INTERNAL"
+
+
+class UnavailableError(HipGraphError):
+    status = "UNAVAILABLE"
+
+
+class DataLossError(HipGraphError):
+    status = "DATA_LOSS"
+
+
+class IncompatibleError(HipGraphError):
+    """A sound code object that cannot run on the stated target."""
+
+    status = "INCOMPATIBLE"
+
+
+class _RuntimeApiError(HipGraphError):
+    """A call into a GPU runtime that returned an error code."""
+
+    def __init__(
+        self,
+        api: str,
+        code: int,
+        name: str,
+        *,
+        where: str | None = None,
+        next_step: str | None = None,
+        detail: str | None = None,
+    ) -> None:
+        super().__init__(f"{api} returned {code} ({name})", where=where, next_step=next_step, detail=detail)
+        self.api = api
+        self.code = code
+        self.name = name
+
+
+class HipError(_RuntimeApiError):
+    """A HIP function returned something other than `hipSuccess`; `.api`, `.code`, `.name` say which and what."""
+
+
+class HsaError(_RuntimeApiError):
+    """An HSA function returned something other than `HSA_STATUS_SUCCESS`; `.api`, `.code`, `.name`."""

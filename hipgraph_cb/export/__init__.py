@@ -1,0 +1,1 @@
+"""A recording as text for people and tools."""

@@ -1,0 +1,1 @@
+"""The HIP graph backend, over hip-python."""

@@ -1,0 +1,1 @@
+"""Calls become a `Recording`. Pure: no backend is imported here."""

@@ -1,0 +1,1 @@
+"""libamdhip64 by subject: memory, streams, graphs, modules, launches."""

@@ -1,0 +1,80 @@
+"""`hipgraph-cb doctor`: versions, which libamdhip64 and why, devices, what is virtual and what is approximate."""
+
+from __future__ import annotations
+
+import argparse
+import importlib.metadata
+import json
+import platform
+from typing import Any
+
+from hipgraph_cb import __version__
+from hipgraph_cb.errors import HipGraphError
+from hipgraph_cb.opening import open_device, process_choice
+
+HELP = "report versions, the HIP library in use, devices and what the virtual device approximates"
+PACKAGES = ("hip-python", "numpy", "pyelftools", "msgpack", "flatbuffers")
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--device", type=int, default=0, help="ordinal of the device (default: 0)")
+
+
+def run(options: argparse.Namespace) -> int:
+    facts: dict[str, Any] = {"versions": _versions()}
+    status = 0
+    try:
+        facts |= _device_facts(options.device)
+    except HipGraphError as error:
+        facts["error"] = str(error)
+        status = 2
+    print(json.dumps(facts, indent=2) if options.json else _as_text(facts))
+    return status
+
+
+def _versions() -> dict[str, str]:
+    versions = {"hipgraph_cb": __version__, "python": platform.python_version(), "system": platform.platform()}
+    for package in PACKAGES:
+        try:
+            versions[package] = importlib.metadata.version(package)
+        except importlib.metadata.PackageNotFoundError:
+            versions[package] = "not installed"
+    return versions
+
+
+def _device_facts(ordinal: int) -> dict[str, Any]:
+    choice = process_choice()
+    facts: dict[str, Any] = {"choice": {"virtual": choice.is_virtual, "reason": choice.reason}}
+    with open_device(device=ordinal) as device:
+        facts["library"] = hip_library()
+        facts["device"] = {
+            "ordinal": ordinal,
+            "name": device.name,
+            "target": str(device.target),
+            "virtual": device.is_virtual,
+            "limits": {name: getattr(device.limits, name) for name in device.limits.__dataclass_fields__},
+        }
+        if device.is_virtual:
+            from hipgraph_cb.virtual.isa.fidelity import DIFFERENCES
+
+            facts["approximate"] = dict(DIFFERENCES)
+    return facts
+
+
+def hip_library() -> list[str]:
+    """The files mapped into this process that answer for libamdhip64."""
+    with open("/proc/self/maps", encoding="utf-8") as maps:
+        names = {line.split(None, 5)[5].strip() for line in maps if "amdhip64" in line}
+    return sorted(names)
+
+
+def _as_text(facts: dict[str, Any], indent: str = "") -> str:
+    lines = []
+    for key, value in facts.items():
+        if isinstance(value, dict):
+            lines += [f"{indent}{key}:", _as_text(value, indent + "  ")]
+        elif isinstance(value, list):
+            lines.append(f"{indent}{key}: {', '.join(map(str, value))}")
+        else:
+            lines.append(f"{indent}{key}: {value}")
+    return "\n".join(lines)

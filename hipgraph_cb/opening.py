@@ -1,0 +1,176 @@
+"""`open_device`: the only module that knows both the backends and the virtual device.
+
+Whether this machine has an AMD GPU is decided without loading HIP, because hip-python keeps the first library it
+gets for the life of the process.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import threading
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from hipgraph_cb.errors import FailedPreconditionError, InvalidArgumentError, NotFoundError, UnimplementedError
+
+if TYPE_CHECKING:
+    from hipgraph_cb.device import Device, Program
+    from hipgraph_cb.virtual.install import VirtualRuntime
+
+logger = logging.getLogger("hipgraph_cb")
+
+VIRTUAL_VARIABLE = "HIPGRAPH_CB_VIRTUAL"
+DEFAULT_VIRTUAL_TARGET = "gfx942"
+KFD_DEVICE = Path("/dev/kfd")
+KFD_TOPOLOGY = Path("/sys/class/kfd/kfd/topology/nodes")
+
+
+@dataclass(frozen=True)
+class DeviceChoice:
+    """Which devices this process sees, and why. `virtual_targets` is empty for real GPUs."""
+
+    virtual_targets: tuple[str, ...]
+    reason: str
+
+    @property
+    def is_virtual(self) -> bool:
+        return bool(self.virtual_targets)
+
+
+def open_device(backend: str | None = None, *, device: int = 0) -> Device:
+    """Open GPU number `device` of this process: a real one if the machine has one, else a virtual one.
+
+    Args:
+        backend: "hip" (the default) replays recordings as HIP graphs through hip-python.
+        device: the ordinal. With `HIPGRAPH_CB_VIRTUAL=gfx942,gfx1100` the process sees exactly these virtual GPUs.
+
+    Raises:
+        InvalidArgumentError: unknown backend, or a device that is no ordinal.
+        UnimplementedError: a backend that this version does not have.
+        NotFoundError: there is no such ordinal.
+        FailedPreconditionError: the process already runs on another choice of devices.
+        HipError: the HIP runtime refused.
+    """
+    _check_backend(backend)
+    if isinstance(device, bool) or not isinstance(device, int) or device < 0:
+        raise InvalidArgumentError("open_device: bad device", found=repr(device), allowed="an ordinal: 0, 1, ...")
+    choice = process_choice()
+    if choice.is_virtual and device >= len(choice.virtual_targets):
+        raise NotFoundError(
+            "open_device: no such device",
+            found=f"device {device}",
+            allowed=f"0 to {len(choice.virtual_targets) - 1} (virtual: {', '.join(choice.virtual_targets)})",
+            next_step=f"name more targets in {VIRTUAL_VARIABLE} before the process starts",
+        )
+    runtime = virtual_runtime() if choice.is_virtual else None
+    from hipgraph_cb.hip.device import HipDevice
+
+    if runtime is None:
+        return HipDevice(device)
+    return HipDevice(device, is_virtual=True, fault_report=runtime.fault_report)
+
+
+def load_recording(path: str | os.PathLike[str], device: Device) -> Program:
+    """Load a saved recording and make it a program of `device`. Raises what `Recording.load` raises."""
+    from hipgraph_cb.recording.recording import Recording
+
+    return device.program(Recording.load(path))
+
+
+def _check_backend(backend: str | None) -> None:
+    if backend in (None, "hip"):
+        return
+    if backend == "hsa":
+        raise UnimplementedError(
+            "open_device: the HSA-direct backend is not part of this version",
+            found="'hsa'",
+            allowed="'hip'",
+            next_step="open the device with backend='hip'",
+        )
+    raise InvalidArgumentError("open_device: unknown backend", found=repr(backend), allowed="'hip'")
+
+
+_lock = threading.Lock()
+_choice: DeviceChoice | None = None
+_runtime: VirtualRuntime | None = None
+_variable_at_choice: str | None = None
+
+
+def process_choice() -> DeviceChoice:
+    """The process-wide choice of devices: made once, since hip-python can load one library only.
+
+    Raises:
+        FailedPreconditionError: `HIPGRAPH_CB_VIRTUAL` was changed after the choice.
+    """
+    global _choice, _variable_at_choice
+    with _lock:
+        variable = os.environ.get(VIRTUAL_VARIABLE)
+        if _choice is None:
+            _choice = choose_devices(variable, KFD_DEVICE, KFD_TOPOLOGY)
+            _variable_at_choice = variable
+        elif variable != _variable_at_choice:
+            raise FailedPreconditionError(
+                f"open_device: {VIRTUAL_VARIABLE} contradicts the devices this process already runs on",
+                found=f"{VIRTUAL_VARIABLE}={variable!r}",
+                allowed=f"{VIRTUAL_VARIABLE}={_variable_at_choice!r}, as it was at the first open_device",
+                next_step="set the variable before the process starts, or use another process",
+            )
+        return _choice
+
+
+def virtual_runtime() -> VirtualRuntime:
+    """Install the virtual HIP library on first use; later calls return the one that is there."""
+    global _runtime
+    choice = process_choice()
+    with _lock:
+        if _runtime is None:
+            from hipgraph_cb.virtual.install import install
+
+            _runtime = install(choice.virtual_targets)
+            logger.warning(
+                "no real AMD GPU is used (%s): %s run on the CPU, as virtual GPU %s",
+                choice.reason,
+                "kernels",
+                ", ".join(choice.virtual_targets),
+            )
+        return _runtime
+
+
+def choose_devices(variable: str | None, kfd_device: Path, kfd_topology: Path) -> DeviceChoice:
+    """Decide between real and virtual GPUs from the variable's value and two places of the Linux kernel driver."""
+    if variable is not None:
+        return DeviceChoice(_parse_targets(variable), f"{VIRTUAL_VARIABLE}={variable}")
+    missing = _missing_gpu(kfd_device, kfd_topology)
+    if missing is None:
+        return DeviceChoice((), f"{kfd_device} is usable and {kfd_topology} lists a GPU")
+    return DeviceChoice((DEFAULT_VIRTUAL_TARGET,), missing)
+
+
+def _parse_targets(variable: str) -> tuple[str, ...]:
+    targets = tuple(part.strip() for part in variable.split(","))
+    if not all(targets):
+        raise InvalidArgumentError(
+            f"{VIRTUAL_VARIABLE} names no target",
+            found=repr(variable),
+            allowed="target names separated by commas, such as gfx942",
+            next_step=f"unset {VIRTUAL_VARIABLE} to use a real GPU where there is one",
+        )
+    return targets
+
+
+def _missing_gpu(kfd_device: Path, kfd_topology: Path) -> str | None:
+    """What keeps this machine from having a usable AMD GPU, or None. A KFD node with SIMDs is a GPU."""
+    if not kfd_device.exists():
+        return f"{kfd_device} does not exist"
+    if not os.access(kfd_device, os.R_OK | os.W_OK):
+        return f"{kfd_device} may not be opened by this user"
+    for properties in sorted(kfd_topology.glob("*/properties")):
+        try:
+            rows = dict(line.split(None, 1) for line in properties.read_text().splitlines() if " " in line)
+        except OSError:  # a node of a device that this container was not given
+            continue
+        if rows.get("simd_count", "0").strip() not in ("", "0"):
+            return None
+    return f"{kfd_topology} lists no node with SIMDs"

@@ -1,0 +1,56 @@
+"""`open_device` refuses what it cannot give, each with the whole message."""
+
+import pytest
+
+from hipgraph_cb import open_device
+from hipgraph_cb.errors import FailedPreconditionError, InvalidArgumentError, NotFoundError, UnimplementedError
+
+
+def test_the_device_of_a_machine_without_gpu_is_virtual_and_says_so() -> None:
+    with open_device() as device:
+        assert device.is_virtual
+        assert device.backend == "hip"
+        assert str(device.target).startswith("gfx942")
+
+
+def test_an_unknown_backend_is_refused() -> None:
+    with pytest.raises(InvalidArgumentError) as raised:
+        open_device("cuda")
+    assert str(raised.value) == "open_device: unknown backend\n  found: 'cuda'\n  allowed: 'hip'"
+
+
+def test_the_hsa_backend_is_refused_by_name() -> None:
+    with pytest.raises(UnimplementedError) as raised:
+        open_device("hsa")
+    assert str(raised.value) == (
+        "open_device: the HSA-direct backend is not part of this version\n"
+        "  found: 'hsa'\n  allowed: 'hip'\n  next: open the device with backend='hip'"
+    )
+
+
+@pytest.mark.parametrize("ordinal", [-1, True, "0", 1.0])
+def test_a_device_that_is_no_ordinal_is_refused(ordinal: object) -> None:
+    with pytest.raises(InvalidArgumentError) as raised:
+        open_device(device=ordinal)  # type: ignore[arg-type]
+    assert str(raised.value) == f"open_device: bad device\n  found: {ordinal!r}\n  allowed: an ordinal: 0, 1, ..."
+
+
+def test_an_ordinal_past_the_virtual_devices_names_those_that_exist() -> None:
+    open_device().close()
+    with pytest.raises(NotFoundError) as raised:
+        open_device(device=7)
+    assert str(raised.value) == (
+        "open_device: no such device\n"
+        "  found: device 7\n"
+        "  allowed: 0 to 0 (virtual: gfx942)\n"
+        "  next: name more targets in HIPGRAPH_CB_VIRTUAL before the process starts"
+    )
+
+
+def test_changing_the_variable_afterwards_raises(monkeypatch: pytest.MonkeyPatch) -> None:
+    open_device().close()
+    monkeypatch.setenv("HIPGRAPH_CB_VIRTUAL", "gfx1100")
+    with pytest.raises(FailedPreconditionError) as raised:
+        open_device()
+    assert raised.value.what == "open_device: HIPGRAPH_CB_VIRTUAL contradicts the devices this process already runs on"
+    assert raised.value.found == "HIPGRAPH_CB_VIRTUAL='gfx1100'"

@@ -126,7 +126,8 @@ def _record_and_replay(report: Report, device: Device, executable: Executable, c
     report.say("recorded", facts, f"recorded   {text}; recorded and instantiated in {milliseconds:.1f} ms")
     dot.write_text(recording.to_dot(), encoding="utf-8")
     report.say("dot", str(dot), f"drawn      {dot}")
-    return all([_replay(report, device, cb, buffers, start, replay) for replay in range(3)])
+    verdicts = [_replay(report, device, cb, buffers, start, replay) for replay in range(3)]
+    return all(verdicts)
 
 
 def _replay(

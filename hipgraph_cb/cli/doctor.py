@@ -6,6 +6,7 @@ import argparse
 import importlib.metadata
 import json
 import platform
+from pathlib import Path
 from typing import Any
 
 from hipgraph_cb import __version__
@@ -63,8 +64,8 @@ def _device_facts(ordinal: int) -> dict[str, Any]:
 
 def hip_library() -> list[str]:
     """The files mapped into this process that answer for libamdhip64."""
-    with open("/proc/self/maps", encoding="utf-8") as maps:
-        names = {line.split(None, 5)[5].strip() for line in maps if "amdhip64" in line}
+    maps = Path("/proc/self/maps").read_text(encoding="utf-8").splitlines()
+    names = {line.split(None, 5)[5] for line in maps if "amdhip64" in line}
     return sorted(names)
 
 

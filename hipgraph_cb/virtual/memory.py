@@ -1,0 +1,278 @@
+"""The memory of a virtual GPU: one arena of this process, whose device pointers are real host addresses.
+
+The arena is mapped without being reserved, so its capacity costs address space only. Fresh allocations are filled with
+0xCD, freed ones with 0xDD, and a freed range is given out again only when the arena has no untouched space left: a
+program that reads what it never wrote, or what it has freed, looks wrong. Every access is checked against the
+*requested* size of a live allocation, and at least `GUARD` bytes lie between two of them.
+"""
+
+from __future__ import annotations
+
+import bisect
+import mmap
+import threading
+from collections import OrderedDict
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from hipgraph_cb.errors import InvalidArgumentError, OutOfRangeError, ResourceExhaustedError
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+FRESH = 0xCD
+POISON = 0xDD
+GUARD = 256
+PAGE = 4096
+# An allocation larger than this is filled at both ends only: touching every page would make it resident.
+FILL_LIMIT = 512 << 20
+# A freed range larger than this gives its pages back instead of keeping the poison resident.
+POISON_LIMIT = 1 << 20
+_MAP_NORESERVE = 0x4000  # the mmap module has the name only since Python 3.13
+
+
+class OutOfMemory(ResourceExhaustedError):  # noqa: N818
+    """The arena has no free range of the wanted size."""
+
+
+class InvalidFree(InvalidArgumentError):  # noqa: N818
+    """`free` was given something that is not the start of a live allocation."""
+
+
+class MemoryFault(OutOfRangeError):  # noqa: N818
+    """A host-side access that does not lie in one live allocation; `.address` and `.size` say which."""
+
+    def __init__(self, address: int, size: int, description: str) -> None:
+        super().__init__(
+            f"{size} bytes at {address:#x} are not inside one live device allocation",
+            found=description,
+            allowed="a range inside one allocation that has not been freed",
+        )
+        self.address = address
+        self.size = size
+
+
+@dataclass(frozen=True)
+class Allocation:
+    """A live or freed range: `size` bytes at `address`, exactly as they were asked for."""
+
+    address: int
+    size: int
+    label: str
+
+    @property
+    def end(self) -> int:
+        return self.address + self.size
+
+    def __str__(self) -> str:
+        name = f"`{self.label}`" if self.label else f"the allocation at {self.address:#x}"
+        return f"{name}, {self.size} bytes"
+
+
+class _Table:
+    """An immutable picture of the live allocations; kernels on a worker thread read it without a lock."""
+
+    __slots__ = ("ends", "last", "starts")
+
+    def __init__(self, starts: list[int], allocations: dict[int, Allocation]) -> None:
+        self.starts: NDArray[np.int64] = np.array(starts, np.int64)
+        self.ends: NDArray[np.int64] = np.array([allocations[start].end for start in starts], np.int64)
+        self.last = (0, 0)  # start and end of the range the previous check hit
+
+    def faulty(self, addresses: NDArray[np.int64], size: int) -> NDArray[np.bool_] | None:
+        low, high = int(addresses.min()), int(addresses.max()) + size
+        start, end = self.last
+        if start <= low and high <= end:
+            return None
+        index = int(self.starts.searchsorted(low, "right")) - 1
+        if index >= 0 and high <= self.ends[index]:
+            self.last = (int(self.starts[index]), int(self.ends[index]))
+            return None
+        return self._faulty_exactly(addresses, size)
+
+    def _faulty_exactly(self, addresses: NDArray[np.int64], size: int) -> NDArray[np.bool_] | None:
+        if not len(self.starts):
+            return np.ones(addresses.shape, np.bool_)
+        index = self.starts.searchsorted(addresses, "right") - 1
+        faulty = (index < 0) | (addresses + size > self.ends[np.maximum(index, 0)])
+        return faulty if faulty.any() else None
+
+
+class Memory:
+    """The arena of one virtual device.
+
+    Attributes:
+        base: address of its first byte.
+        capacity: bytes, a multiple of the page size.
+        u8, u16, u32, u64: the whole arena as numpy arrays; element 0 is at `base`.
+    """
+
+    def __init__(self, capacity: int) -> None:
+        self.capacity = -(-capacity // PAGE) * PAGE
+        flags = mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS | _MAP_NORESERVE
+        self._map = mmap.mmap(-1, self.capacity, flags=flags)
+        self.u8: NDArray[np.uint8] = np.frombuffer(self._map, np.uint8)
+        self.u16: NDArray[np.uint16] = self.u8.view(np.uint16)
+        self.u32: NDArray[np.uint32] = self.u8.view(np.uint32)
+        self.u64: NDArray[np.uint64] = self.u8.view(np.uint64)
+        self.base: int = self.u8.ctypes.data
+        self._lock = threading.RLock()
+        self._live: dict[int, Allocation] = {}
+        self._starts: list[int] = []
+        self._quarantine: OrderedDict[int, Allocation] = OrderedDict()  # oldest first
+        self._untouched = self.base + GUARD
+        self._table: _Table | None = None
+
+    @property
+    def live_bytes(self) -> int:
+        """The sum of the sizes of all live allocations."""
+        with self._lock:
+            return sum(allocation.size for allocation in self._live.values())
+
+    def allocate(self, size: int, *, alignment: int = 256, label: str = "") -> int:
+        """Return the address of `size` fresh bytes (at least one), a multiple of `alignment` (a power of two).
+
+        Raises:
+            OutOfMemory: no untouched and no freed range is large enough.
+        """
+        if size < 0 or alignment < 1 or alignment & (alignment - 1):
+            raise InvalidArgumentError("an allocation needs a size >= 0 and a power of two as alignment")
+        with self._lock:
+            address = self._find_space(max(size, 1), alignment)
+            self._live[address] = Allocation(address, size, label)
+            bisect.insort(self._starts, address)
+            self._table = None
+        self._fill(address, size, FRESH)
+        return address
+
+    def free(self, address: int) -> None:
+        """End the life of the allocation that starts at `address`; its bytes are poisoned and not reused for long.
+
+        Raises:
+            InvalidFree: no live allocation starts there.
+        """
+        with self._lock:
+            allocation = self._live.pop(address, None)
+            if allocation is None:
+                raise InvalidFree(
+                    f"no live allocation starts at {address:#x}",
+                    found=self.describe(address),
+                    allowed="an address that `allocate` returned and that was not freed since",
+                )
+            del self._starts[bisect.bisect_left(self._starts, address)]
+            self._quarantine[address] = allocation
+            self._table = None
+        if allocation.size <= POISON_LIMIT:
+            self._fill(address, allocation.size, POISON)
+        else:
+            self._give_pages_back(allocation)
+
+    def find(self, address: int) -> Allocation | None:
+        """The live allocation that holds the byte at `address`."""
+        with self._lock:
+            index = bisect.bisect_right(self._starts, address) - 1
+            if index < 0:
+                return None
+            allocation = self._live[self._starts[index]]
+        return allocation if address < allocation.end else None
+
+    def allocations(self) -> tuple[Allocation, ...]:
+        """All live allocations in address order."""
+        with self._lock:
+            return tuple(self._live[start] for start in self._starts)
+
+    def bytes(self, address: int, size: int) -> NDArray[np.uint8]:
+        """A writable view of `size` bytes.
+
+        Raises:
+            MemoryFault: they do not lie in one live allocation.
+        """
+        allocation = self.find(address)
+        if size == 0 and (allocation is not None or address in (found.end for found in self.allocations())):
+            return self.u8[:0]
+        if allocation is None or size < 0 or address + size > allocation.end:
+            raise MemoryFault(address, size, self.describe(address, size))
+        offset = address - self.base
+        return self.u8[offset : offset + size]
+
+    def check(self, addresses: NDArray[np.int64], size: int) -> NDArray[np.bool_] | None:
+        """Which of the accesses of `size` bytes at `addresses` (any shape, not empty) leave live memory.
+
+        Returns None when all are sound. One range is compared first; the search per address runs only when
+        that fails.
+        """
+        table = self._table
+        if table is None:
+            with self._lock:
+                table = self._table = _Table(self._starts, self._live)
+        return table.faulty(addresses, size)
+
+    def describe(self, address: int, size: int = 1) -> str:
+        """Say where `address` lies relative to the nearest allocation, live or freed."""
+        if 0 <= address < PAGE:
+            return f"{address} bytes after the null pointer" if address else "the null pointer"
+        with self._lock:
+            allocation = self.find(address)
+            if allocation is not None:
+                return _inside(address, size, allocation)
+            for freed in reversed(self._quarantine.values()):
+                if freed.address <= address < freed.end:
+                    return f"{address - freed.address} bytes into {freed}, which was freed"
+            return self._nearest(address)
+
+    def _nearest(self, address: int) -> str:
+        if not self.base <= address < self.base + self.capacity:
+            return "outside device memory"
+        if not self._starts:
+            return "device memory holds no allocation"
+        index = bisect.bisect_right(self._starts, address) - 1
+        before = self._live[self._starts[index]] if index >= 0 else None
+        after = self._live[self._starts[index + 1]] if index + 1 < len(self._starts) else None
+        if before is not None and (after is None or address - before.end <= after.address - address):
+            return f"{address - before.end} bytes past the end of {before}"
+        return f"{after.address - address} bytes before {after}" if after else "outside device memory"
+
+    def _find_space(self, size: int, alignment: int) -> int:
+        address = -(-self._untouched // alignment) * alignment
+        if address + size + GUARD <= self.base + self.capacity:
+            self._untouched = address + size + GUARD
+            return address
+        return self._reuse(size, alignment)
+
+    def _reuse(self, size: int, alignment: int) -> int:
+        """Take the first gap between live allocations, forgetting the freed ranges in it."""
+        edge = self.base + GUARD
+        for start in [*self._starts, self.base + self.capacity]:
+            address = -(-edge // alignment) * alignment
+            if address + size + GUARD <= start:
+                for freed in [f for f in self._quarantine.values() if f.address < address + size and f.end > address]:
+                    del self._quarantine[freed.address]
+                return address
+            edge = self._live[start].end + GUARD if start in self._live else edge
+        raise OutOfMemory(
+            f"device memory has no free range of {size} bytes",
+            found=f"{self.live_bytes} of {self.capacity} bytes in use",
+            next_step="free buffers, or use a larger virtual device",
+        )
+
+    def _fill(self, address: int, size: int, value: int) -> None:
+        offset = address - self.base
+        if size <= FILL_LIMIT:
+            self.u8[offset : offset + size] = value
+            return
+        self.u8[offset : offset + FILL_LIMIT // 2] = value
+        self.u8[offset + size - FILL_LIMIT // 2 : offset + size] = value
+
+    def _give_pages_back(self, allocation: Allocation) -> None:
+        first = -(-(allocation.address - self.base) // PAGE) * PAGE
+        length = (allocation.end - self.base) // PAGE * PAGE - first
+        self._map.madvise(mmap.MADV_DONTNEED, first, length)
+
+
+def _inside(address: int, size: int, allocation: Allocation) -> str:
+    offset = address - allocation.address
+    if address + size <= allocation.end:
+        return f"{offset} bytes into {allocation}"
+    return f"{offset} bytes into {allocation}: {address + size - allocation.end} of {size} bytes past its end"

@@ -1,0 +1,51 @@
+"""The floating-point part of a wave's MODE register."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+NEAREST_EVEN = 0
+
+
+@dataclass(frozen=True)
+class FloatMode:
+    """Rounding (0 = nearest even, 1 = up, 2 = down, 3 = to zero), denormals, and what NaN does to clamp and min/max.
+
+    `denormals_*`: bit 0 keeps denormal inputs, bit 1 keeps denormal results (CDNA3 ISA, MODE register).
+    """
+
+    round_f32: int = NEAREST_EVEN
+    round_f16_f64: int = NEAREST_EVEN
+    denormals_f32: int = 3
+    denormals_f16_f64: int = 3
+    dx10_clamp: bool = True
+    ieee: bool = True
+
+    @classmethod
+    def from_rsrc1(cls, rsrc1: int) -> FloatMode:
+        """The mode a wave starts with, from COMPUTE_PGM_RSRC1 of the kernel descriptor."""
+        mode = cls.from_register(rsrc1 >> 12 & 0xFF)
+        return replace(mode, dx10_clamp=bool(rsrc1 >> 21 & 1), ieee=bool(rsrc1 >> 23 & 1))
+
+    @classmethod
+    def from_register(cls, value: int) -> FloatMode:
+        """The mode that the low bits of the MODE hardware register stand for."""
+        return cls(
+            round_f32=value & 3,
+            round_f16_f64=value >> 2 & 3,
+            denormals_f32=value >> 4 & 3,
+            denormals_f16_f64=value >> 6 & 3,
+            dx10_clamp=bool(value >> 8 & 1),
+            ieee=bool(value >> 9 & 1),
+        )
+
+    def register(self) -> int:
+        """The low ten bits of the MODE hardware register."""
+        return (
+            self.round_f32
+            | self.round_f16_f64 << 2
+            | self.denormals_f32 << 4
+            | self.denormals_f16_f64 << 6
+            | int(self.dx10_clamp) << 8
+            | int(self.ieee) << 9
+        )

@@ -1,0 +1,50 @@
+"""One bit a lane of every wave, kept as booleans until somebody wants the number."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+_ALL = np.ones((1, 1), np.bool_)
+_NONE = np.zeros((1, 1), np.bool_)
+_ALL_ONES = 0xFFFFFFFFFFFFFFFF
+
+
+class LaneMask:
+    """`bits`: bool, broadcasts to [waves, 64]; never changed after construction."""
+
+    __slots__ = ("_any", "_words", "bits")
+
+    def __init__(self, bits: NDArray[np.bool_]) -> None:
+        self.bits = bits
+        self._words: NDArray[np.uint64] | None = None
+        self._any: bool | NDArray[np.bool_] | None = None
+
+    def words(self, waves: int) -> NDArray[np.uint64]:
+        """The mask as numbers, uint64 [waves, 1]; bit n is lane n."""
+        if self._words is None:
+            full = np.broadcast_to(self.bits, (waves, 64))
+            self._words = np.ascontiguousarray(np.packbits(full, axis=1, bitorder="little")).view(np.uint64)
+        return self._words
+
+    def any(self) -> bool | NDArray[np.bool_]:
+        """Whether a wave has a bit set: one bool when that is the same for all waves, else [waves, 1]."""
+        if self._any is None:
+            found: NDArray[np.bool_] = np.asarray(self.bits.any(axis=1, keepdims=True))
+            first = bool(found.flat[0])
+            self._any = first if bool((found == first).all()) else found
+        return self._any
+
+
+def bits_of_number(value: int | NDArray[np.uint64] | LaneMask) -> NDArray[np.bool_]:
+    """The bits of a mask or of a 64-bit number (int or uint64 [waves, 1]): bool, broadcasts to [waves, 64]."""
+    if isinstance(value, LaneMask):
+        return value.bits
+    if isinstance(value, int):
+        if value == _ALL_ONES:
+            return _ALL
+        if value == 0:
+            return _NONE
+        value = np.array([[value]], np.uint64)
+    octets = np.ascontiguousarray(value, np.uint64).view(np.uint8).reshape(-1, 8)
+    return np.unpackbits(octets, axis=1, bitorder="little").view(np.bool_)

@@ -1,0 +1,72 @@
+"""Which function gives an instruction its meaning.
+
+A *compiler* is registered under mnemonics. It is called once per instruction of a kernel with the decoded instruction
+and a `CompileContext`, and returns what the scheduler runs:
+
+* a `Step`: a closure over the operands, called once per chunk of waves that stand at that PC;
+* a `ControlFlow` value (see `control.py`): what ends a basic block;
+* None: nothing to do (a wait, a nop).
+
+Nothing that belongs to one launch (addresses, sizes) may be captured in a closure: programs are cached by content.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, TypeVar, Union
+
+from hipgraph_cb.virtual.isa.float_mode import FloatMode
+
+if TYPE_CHECKING:
+    from hipgraph_cb.virtual.isa.control import ControlFlow
+    from hipgraph_cb.virtual.isa.instruction import Instruction
+    from hipgraph_cb.virtual.isa.state import State
+
+Step = Callable[["State"], None]
+Compiled = Union[Step, "ControlFlow", None]
+
+
+class UnsupportedInstruction(Exception):  # noqa: N818
+    """Raised by a compiler that knows the mnemonic but not this form of it (a modifier, an operand); says which."""
+
+
+@dataclass(frozen=True)
+class CompileContext:
+    """What a compiler may know besides the instruction.
+
+    Attributes:
+        target: processor name, such as "gfx942".
+        float_mode: rounding and denormal mode in force at this instruction.
+    """
+
+    target: str = "gfx942"
+    float_mode: FloatMode = field(default_factory=FloatMode)
+
+
+Compiler = Callable[["Instruction", CompileContext], Compiled]
+_CompilerT = TypeVar("_CompilerT", bound=Compiler)
+_COMPILERS: dict[str, Compiler] = {}
+
+
+def semantics(*mnemonics: str) -> Callable[[_CompilerT], _CompilerT]:
+    """Register the decorated compiler for `mnemonics` (LLVM's names without encoding suffix)."""
+
+    def register(compiler: _CompilerT) -> _CompilerT:
+        for mnemonic in mnemonics:
+            if mnemonic in _COMPILERS:
+                raise ValueError(f"{mnemonic} has two compilers")
+            _COMPILERS[mnemonic] = compiler
+        return compiler
+
+    return register
+
+
+def compiler_of(mnemonic: str) -> Compiler | None:
+    """The compiler registered for `mnemonic`, or None for an instruction that is not implemented."""
+    return _COMPILERS.get(mnemonic)
+
+
+def implemented() -> frozenset[str]:
+    """All mnemonics that have a compiler."""
+    return frozenset(_COMPILERS)

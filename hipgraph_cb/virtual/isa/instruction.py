@@ -1,0 +1,47 @@
+"""One decoded machine instruction: numbers only, no meaning."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+VGPR_BASE = 256  # a 9-bit source code of VGPR_BASE + n is vector register n
+LITERAL = 255  # the source code that stands for the literal behind the instruction
+DPP = 250
+SDWA = 249
+
+
+@dataclass(frozen=True)
+class Instruction:
+    """A machine instruction as the decoder leaves it.
+
+    Attributes:
+        address: byte address as the caller of the decoder counts it.
+        size: bytes, a literal or a DPP/SDWA word included.
+        format: SOP1 SOP2 SOPC SOPK SOPP SMEM VOP1 VOP2 VOPC VOP3 VOP3SD VOP3P MFMA DS FLAT GLOBAL SCRATCH MUBUF MTBUF.
+            A comparison in the long encoding has format VOP3.
+        mnemonic: LLVM's name without encoding suffix, such as "v_add_f32".
+        fields: raw bit fields by the ISA document's names in lower case. Source operands are codes (0-127 scalar
+            registers and specials, 128-208 and 240-248 inline constants, 249 SDWA, 250 DPP, 255 literal, 256 + n vector
+            register n); fields that can only name a vector register hold its number; immediate offsets are
+            sign-extended where the hardware does so.
+        literal: the 32-bit literal constant as an unsigned number, if there is one.
+        words: the 32-bit words of the instruction.
+        dpp: the fields of the DPP word when `src0` is 250, its `src0` being a vector register number.
+        sdwa: the fields of the SDWA word when `src0` is 249.
+    """
+
+    address: int
+    size: int
+    format: str
+    mnemonic: str
+    fields: Mapping[str, int] = field(default_factory=dict)
+    literal: int | None = None
+    words: tuple[int, ...] = ()
+    dpp: Mapping[str, int] | None = None
+    sdwa: Mapping[str, int] | None = None
+
+    @property
+    def end(self) -> int:
+        """Address of the instruction behind this one."""
+        return self.address + self.size

@@ -1,0 +1,135 @@
+"""Every call into hip-python goes through here: codes become `HipError`, a missing function `UnavailableError`.
+
+hip-python is imported at the first call and not before, because it keeps the first library that it opens.
+"""
+
+from __future__ import annotations
+
+import importlib.metadata
+import logging
+import re
+from collections.abc import Callable
+from typing import Any
+
+from hipgraph_cb.errors import HipError, ResourceExhaustedError, UnavailableError
+
+logger = logging.getLogger("hipgraph_cb.hip")
+
+SUCCESS = 0
+ERROR_OUT_OF_MEMORY = 2
+ERROR_NOT_READY = 600
+STREAM_NON_BLOCKING = 1
+"""The flag of a stream that has no order with the null stream."""
+
+
+class HipOutOfMemoryError(HipError, ResourceExhaustedError):
+    """hipErrorOutOfMemory: also a `MemoryError`."""
+
+
+class HipApi:
+    """The HIP functions as one device uses them.
+
+    Args:
+        ordinal: the device that calls are for.
+        fault_report: gives the text of the last fault of a kernel, which is appended to errors.
+    """
+
+    def __init__(self, ordinal: int = 0, fault_report: Callable[[], str | None] | None = None) -> None:
+        self.ordinal = ordinal
+        self.fault_report = fault_report
+        self.device_count = 1
+        self._functions = _Functions()
+
+    def call(self, name: str, *arguments: Any, where: str | None = None) -> Any:
+        """Call a HIP function; returns its out values: None, the only one, or a tuple of them.
+
+        Raises:
+            HipError: a code other than hipSuccess. Out values are not looked at then: they may be garbage.
+            UnavailableError: hip-python, the library or this function of it is missing.
+        """
+        try:
+            result = self._functions[name](*arguments)
+        except (RuntimeError, ValueError) as error:
+            raise _call_failure(self, name, error) from error
+        if result[0] != SUCCESS:
+            raise self.error(name, result[0], where)
+        if len(result) == 2:
+            return result[1]
+        return result[1:] or None
+
+    def query(self, name: str, *arguments: Any, where: str | None = None) -> bool:
+        """Call a function that answers "done" with hipSuccess and "not yet" with hipErrorNotReady."""
+        try:
+            (code,) = self._functions[name](*arguments)
+        except (RuntimeError, ValueError) as error:
+            raise _call_failure(self, name, error) from error
+        if code not in (SUCCESS, ERROR_NOT_READY):
+            raise self.error(name, code, where)
+        return bool(code == SUCCESS)
+
+    def release(self, name: str, handle: Any) -> None:
+        """Call a function that gives a handle back. A failure is logged once, and the handle counts as released."""
+        try:
+            self.make_current()
+            self.call(name, handle)
+        except (HipError, UnavailableError) as error:
+            logger.warning("a release failed and counts as done: %s", error)
+
+    def make_current(self) -> None:
+        """Make this device the current one of the calling thread, where there is a choice."""
+        if self.device_count > 1:
+            self.call("hipSetDevice", self.ordinal)
+
+    def error(self, name: str, code: Any, where: str | None = None) -> HipError:
+        """The error for a code that the function `name` returned, with the report of the fault behind it."""
+        detail = self.fault_report() if self.fault_report is not None else None
+        kind = HipOutOfMemoryError if code == ERROR_OUT_OF_MEMORY else HipError
+        return kind(name, int(code), getattr(code, "name", "unknown"), where=where, detail=detail)
+
+
+class _Functions(dict[str, Callable[..., Any]]):
+    """The functions of hip-python by name, looked up once."""
+
+    def __missing__(self, name: str) -> Callable[..., Any]:
+        function = getattr(bindings(), name, None)
+        if function is None:
+            raise UnavailableError(f"hip-python has no function {name}", next_step="install hip-python 10 or newer")
+        self[name] = function
+        return function  # type: ignore[no-any-return]
+
+
+def bindings() -> Any:
+    """The module of hip-python.
+
+    Raises:
+        UnavailableError: it is not installed, or it is older than 10 and cannot pass dependencies of nodes.
+    """
+    try:
+        from hip import hip
+    except ImportError as error:
+        raise UnavailableError(
+            "hip-python cannot be imported", found=str(error), next_step="install hip-python 10 or newer"
+        ) from error
+    version = importlib.metadata.version("hip-python")
+    if int(version.split(".")[0]) < 10:
+        raise UnavailableError("hip-python is too old", found=version, allowed="10 or newer")
+    return hip
+
+
+def _call_failure(api: HipApi, name: str, error: Exception) -> Exception:
+    """What a failure inside hip-python, before or after the call, means."""
+    text = str(error)
+    if isinstance(error, ValueError):
+        unknown = re.fullmatch(r"(\d+) is not a valid hipError_t", text)
+        return error if unknown is None else api.error(name, int(unknown[1]))
+    if "dlsym" in text:
+        return UnavailableError(
+            f"the HIP library has no function {name}",
+            found=text,
+            next_step="install a newer ROCm; `hipgraph-cb doctor` shows which library is in use",
+        )
+    return UnavailableError(
+        f"{name} cannot be called",
+        found=text,
+        next_step="install ROCm, or set HIPGRAPH_CB_VIRTUAL=gfx942 to use a virtual GPU",
+    )

@@ -1,0 +1,84 @@
+"""The parameter blocks of graph nodes, written in place and used again for the next node.
+
+HIP copies parameters and arguments when a node is added, so one block serves all nodes of its kind.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import struct
+from collections.abc import Sequence
+from typing import Any
+
+from hipgraph_cb.hip.api import bindings
+
+KERNEL_NODE = struct.Struct("<3I4xQQ3I4xQI4x")
+"""hipKernelNodeParams: blockDim, extra, func, gridDim, kernelParams, sharedMemBytes."""
+MEMSET_NODE = struct.Struct("<QI4xQQI4xQ")
+"""hipMemsetParams: dst, elementSize, height, pitch, value, width (in elements)."""
+POINTER = struct.Struct("<Q")
+
+
+class MemsetParameters:
+    """Of one 1-D memset node. A 2-D memset is never made: AMD's runtime writes past its rows."""
+
+    def __init__(self) -> None:
+        self.native = bindings().hipMemsetParams()
+        self._block = memory_of(self.native, MEMSET_NODE.size)
+
+    def write(self, address: int, pattern: bytes, length: int) -> Any:
+        """For `length` bytes from `address` on filled with a pattern of 1, 2 or 4 bytes; returns the native block."""
+        element = len(pattern)
+        value = int.from_bytes(pattern, "little")
+        MEMSET_NODE.pack_into(self._block, 0, address, element, 1, 0, value, length // element)
+        return self.native
+
+
+class KernelParameters:
+    """Of the kernel nodes of one export: one block of arguments and one table of pointers into it.
+
+    Args:
+        function: the address of the hipFunction_t.
+        offsets: where each explicit argument lies in the kernarg block, in the order of the signature.
+        extent: bytes from the start of the kernarg block to the end of the last explicit argument.
+    """
+
+    def __init__(self, function: int, offsets: Sequence[int], extent: int) -> None:
+        self.native = bindings().hipKernelNodeParams()
+        self._function = function
+        self._arguments = bytearray(extent)
+        self._storage = (ctypes.c_ubyte * max(extent, 1)).from_buffer(self._arguments) if extent else None
+        start = ctypes.addressof(self._storage) if self._storage is not None else 0
+        self._table = (ctypes.c_void_p * max(len(offsets), 1))(*(start + offset for offset in offsets))
+        self._table_address = ctypes.addressof(self._table) if offsets else 0
+        self._block = memory_of(self.native, KERNEL_NODE.size)
+
+    def write(
+        self,
+        workgroup_count: tuple[int, int, int],
+        workgroup_size: tuple[int, int, int],
+        dynamic_lds: int,
+        kernarg: bytes,
+        pointers: Sequence[tuple[int, int]],
+    ) -> Any:
+        """For one dispatch; `pointers` are (offset in the block, device address). Returns the native block."""
+        arguments = self._arguments
+        arguments[:] = kernarg
+        for offset, address in pointers:
+            POINTER.pack_into(arguments, offset, address)
+        KERNEL_NODE.pack_into(
+            self._block,
+            0,
+            *workgroup_size,
+            0,
+            self._function,
+            *workgroup_count,
+            self._table_address,
+            dynamic_lds,
+        )
+        return self.native
+
+
+def memory_of(native: Any, size: int) -> memoryview:
+    """The memory behind a struct of hip-python, which has to outlive the view."""
+    return memoryview((ctypes.c_ubyte * size).from_address(int(native))).cast("B")

@@ -1,0 +1,55 @@
+"""Streams of the HIP backend."""
+
+from __future__ import annotations
+
+import weakref
+from typing import TYPE_CHECKING
+
+from hipgraph_cb.device import Stream
+from hipgraph_cb.hip.queue import Queue
+
+if TYPE_CHECKING:
+    from hipgraph_cb.hip.device import HipDevice
+
+
+class HipStream(Stream):
+    """A HIP stream of its own, without order to the null stream."""
+
+    def __init__(self, device: HipDevice, queue: Queue, label: str | None) -> None:
+        self._device = device
+        self.queue = queue
+        self.label = label
+        self._abandon = weakref.finalize(self, device.backlog.retire, AbandonedQueue(queue, device.queues))
+        self._abandon.atexit = False
+
+    @property
+    def device(self) -> HipDevice:
+        return self._device
+
+    def synchronize(self, timeout: float | None = None) -> None:
+        self.check_open("synchronize")
+        self.queue.wait(self._device.timeout if timeout is None else timeout)
+        self._device.backlog.sweep()
+
+    def _release(self) -> None:
+        self._abandon()
+
+    def __repr__(self) -> str:
+        return f"<{self.describe()} of {self._device.name}{', closed' if self._closed else ''}>"
+
+
+class AbandonedQueue:
+    """A queue that nobody can enqueue to any more; it goes when it is idle."""
+
+    def __init__(self, queue: Queue, queues: list[Queue]) -> None:
+        self._queue = queue
+        self._queues = queues
+
+    @property
+    def tickets(self) -> dict[Queue, int]:
+        return {self._queue: self._queue.enqueued}
+
+    def release(self) -> None:
+        if self._queue in self._queues:
+            self._queues.remove(self._queue)
+        self._queue.release()

@@ -1,0 +1,243 @@
+"""Where each argument lies in the kernarg block, and how values become its bytes.
+
+Offsets come from the metadata alone (E3): explicit arguments may have any size, order and padding, and nothing is ever
+written past the kernarg size.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import Enum
+from functools import cached_property
+
+from hipgraph_cb.errors import InvalidArgumentError
+from hipgraph_cb.executable.metadata import ArgumentMetadata, KernelMetadata
+from hipgraph_cb.executable.scalars import Encoder, ScalarError, encoder
+
+
+class ParameterKind(Enum):
+    """What a visible argument is to its caller."""
+
+    POINTER = "pointer"
+    VALUE = "value"
+    DYNAMIC_LDS = "dynamic LDS pointer"
+    OTHER = "unsupported"
+
+
+_KINDS = {
+    "global_buffer": ParameterKind.POINTER,
+    "by_value": ParameterKind.VALUE,
+    "dynamic_shared_pointer": ParameterKind.DYNAMIC_LDS,
+}
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """One visible argument. `offset` and `size` in bytes of the kernarg block; `access` as the metadata states it."""
+
+    index: int
+    name: str | None
+    offset: int
+    size: int
+    kind: ParameterKind
+    value_kind: str
+    type_name: str | None = None
+    access: str | None = None
+    is_const: bool = False
+
+    @property
+    def label(self) -> str:
+        """`n: uint`, `arg2: float*`, or `arg3: untyped 4 bytes` where the metadata has neither name nor type."""
+        name = self.name or f"arg{self.index}"
+        if self.type_name:
+            return f"{name}: {self.type_name}"
+        return f"{name}: pointer" if self.kind is ParameterKind.POINTER else f"{name}: untyped {self.size} bytes"
+
+
+@dataclass(frozen=True)
+class HiddenArgument:
+    """An argument that the launcher fills. `kind` is the metadata's `.value_kind`."""
+
+    kind: str
+    offset: int
+    size: int
+
+
+@dataclass(frozen=True)
+class PackedArguments:
+    """The kernarg block with every scalar in place and zeros elsewhere; `pointers`: what belongs at which offset."""
+
+    block: bytes
+    pointers: tuple[tuple[int, object], ...]
+
+
+@dataclass(frozen=True)
+class KernargLayout:
+    """The kernarg block of one kernel: `size` and `alignment` in bytes."""
+
+    kernel: str
+    parameters: tuple[Parameter, ...]
+    hidden: tuple[HiddenArgument, ...]
+    size: int
+    alignment: int
+
+    @staticmethod
+    def from_metadata(kernel: KernelMetadata) -> KernargLayout:
+        visible = [argument for argument in kernel.arguments if not argument.is_hidden]
+        return KernargLayout(
+            kernel=kernel.name,
+            parameters=tuple(_parameter(index, argument) for index, argument in enumerate(visible)),
+            hidden=tuple(
+                HiddenArgument(argument.value_kind, argument.offset, argument.size)
+                for argument in kernel.arguments
+                if argument.is_hidden and argument.value_kind != "hidden_none"
+            ),
+            size=kernel.kernarg_segment_size,
+            alignment=kernel.kernarg_segment_align,
+        )
+
+    def signature(self) -> str:
+        """The kernel's parameters, one to a line, with offset, size and kind."""
+        rows = [
+            f"  {parameter.label} ({parameter.kind.value}, {parameter.size} bytes at offset {parameter.offset})"
+            for parameter in self.parameters
+        ]
+        return "\n".join([f"signature of {self.kernel}:", *(rows or ["  no arguments"])])
+
+    def pack(self, values: Sequence[object]) -> PackedArguments:
+        """Lay out one value for each parameter, in order.
+
+        A value that stands for a pointer is returned in `pointers` as it is, for the caller to resolve; None and 0 are
+        null pointers and appear in no list. Everything else is written by the rules of `scalars.encoder`.
+
+        Raises:
+            InvalidArgumentError: wrong count, size or type; the signature and what was given are part of the message.
+        """
+        if len(values) != len(self._writers):
+            raise self._wrong_count(values)
+        block = bytearray(self.size)
+        pointers: list[tuple[int, object]] = []
+        for value, (offset, end, encode) in zip(values, self._writers, strict=True):
+            if encode is not None:
+                try:
+                    block[offset:end] = encode(value)
+                except ScalarError as error:
+                    raise self._wrong_value(values, offset, error.found, error.allowed) from None
+            elif value is None or (type(value) is int and value == 0):
+                continue
+            elif isinstance(value, (int, float, bytes, str)):
+                found = f"{type(value).__name__} {value!r}"
+                raise self._wrong_value(values, offset, found, "a buffer, a view, a slot, or None for null")
+            else:
+                pointers.append((offset, value))
+        return PackedArguments(bytes(block), tuple(pointers))
+
+    def pack_hal(self, bindings: Sequence[object], constants: Sequence[int]) -> PackedArguments:
+        """The HAL convention on the kernel's own layout: pointers take the bindings in order, by-value arguments the
+        32-bit constants in order.
+
+        Raises:
+            InvalidArgumentError: wrong number of either, a constant outside 32 bits, or a by-value argument that is no
+                whole number of 32-bit words.
+        """
+        words = list(constants)
+        wanted = sum(parameter.size for parameter in self.parameters if parameter.kind is ParameterKind.VALUE)
+        pointers = sum(parameter.kind is ParameterKind.POINTER for parameter in self.parameters)
+        if wanted % 4 or len(bindings) != pointers or 4 * len(words) != wanted:
+            raise InvalidArgumentError(
+                f"{self.kernel}: bindings and constants do not fit the kernel",
+                found=f"{len(bindings)} bindings, {len(words)} constants",
+                allowed=f"{pointers} bindings, {wanted / 4:g} constants of 32 bits",
+                next_step="give one binding for each pointer and the by-value arguments as 32-bit words, or use args=",
+                detail=self.signature(),
+            )
+        given, blob, values = iter(bindings), _words(self.kernel, words), []
+        for parameter in self.parameters:
+            if parameter.kind is ParameterKind.VALUE:
+                values.append(blob[: parameter.size])
+                blob = blob[parameter.size :]
+            else:
+                values.append(next(given) if parameter.kind is ParameterKind.POINTER else None)
+        return self.pack(values)
+
+    @cached_property
+    def _writers(self) -> tuple[tuple[int, int, Encoder | None], ...]:
+        return tuple(
+            (
+                parameter.offset,
+                parameter.offset + parameter.size,
+                None if parameter.kind is ParameterKind.POINTER else _encoder(self, parameter),
+            )
+            for parameter in self.parameters
+        )
+
+    def _wrong_count(self, values: Sequence[object]) -> InvalidArgumentError:
+        given, wanted = len(values), len(self.parameters)
+        kind = "few" if given < wanted else "many"
+        return InvalidArgumentError(
+            f"{self.kernel}: too {kind} arguments",
+            found=f"{given} arguments ({_listed(values)})",
+            allowed=f"{wanted} arguments",
+            next_step="pass one value for each parameter, in this order",
+            detail=self.signature(),
+        )
+
+    def _wrong_value(self, values: Sequence[object], offset: int, found: str, allowed: str) -> InvalidArgumentError:
+        parameter = next(parameter for parameter in self.parameters if parameter.offset == offset)
+        return InvalidArgumentError(
+            f"{self.kernel}: argument {parameter.index} ({parameter.label}) does not fit",
+            found=f"{found} (given: {_listed(values)})",
+            allowed=allowed,
+            next_step="pass a value of the parameter's type",
+            detail=self.signature(),
+        )
+
+
+def _parameter(index: int, argument: ArgumentMetadata) -> Parameter:
+    kind = _KINDS.get(argument.value_kind, ParameterKind.OTHER)
+    return Parameter(
+        index,
+        argument.name or None,
+        argument.offset,
+        argument.size,
+        kind,
+        argument.value_kind,
+        argument.type_name or None,
+        argument.access,
+        argument.is_const,
+    )
+
+
+def _encoder(layout: KernargLayout, parameter: Parameter) -> Encoder:
+    if parameter.kind is ParameterKind.DYNAMIC_LDS:
+        return _dynamic_lds_offset(parameter.size)
+    return encoder(parameter.size, parameter.type_name)
+
+
+def _dynamic_lds_offset(size: int) -> Encoder:
+    """A pointer into dynamic LDS is an offset behind the fixed LDS; None is its start, offset 0 of the dynamic part."""
+    as_integer = encoder(size, None)
+    return lambda value: as_integer(0 if value is None else value)
+
+
+def _words(kernel: str, constants: Sequence[int]) -> bytes:
+    as_word = encoder(4, None)
+    try:
+        return b"".join(as_word(constant) for constant in constants)
+    except ScalarError as error:
+        raise InvalidArgumentError(
+            f"{kernel}: a constant is no 32-bit word", found=error.found, allowed=error.allowed
+        ) from None
+
+
+def _listed(values: Sequence[object]) -> str:
+    return ", ".join(_shown(value) for value in values)
+
+
+def _shown(value: object) -> str:
+    if isinstance(value, (int, float, str, type(None))):
+        return repr(value)[:40]
+    if isinstance(value, (bytes, bytearray)):
+        return f"{len(value)} bytes"
+    return type(value).__name__

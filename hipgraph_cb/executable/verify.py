@@ -1,0 +1,287 @@
+"""The one door: bytes in, a `VerifiedExecutable` out, or an error that says what is wrong and where.
+
+`verify` asks whether a code object is sound and runs on a target; `inspect` asks only the first.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from types import MappingProxyType
+
+from hipgraph_cb.errors import (
+    FailedPreconditionError,
+    HipGraphError,
+    IncompatibleError,
+    InvalidArgumentError,
+    NotFoundError,
+)
+from hipgraph_cb.executable.code_object import CodeObject
+from hipgraph_cb.executable.kernel_args import KernargLayout, Parameter
+from hipgraph_cb.executable.kernel_descriptor import DESCRIPTOR_SIZE, KernelDescriptor
+from hipgraph_cb.executable.limits import DeviceLimits, limits_of
+from hipgraph_cb.executable.metadata import KernelMetadata, parse_metadata
+from hipgraph_cb.executable.symbols import Symbol
+from hipgraph_cb.executable.target_id import TargetId, incompatibilities
+
+OLDEST_VERSION, NEWEST_VERSION = 4, 6
+MAX_KERNARG_ALIGNMENT = 64
+_EXECUTABLE, _READABLE = 1, 4
+_OBJECT = 1
+
+
+@dataclass(frozen=True)
+class VerifiedExport:
+    """One kernel that may be dispatched. Sizes in bytes."""
+
+    metadata: KernelMetadata
+    descriptor: KernelDescriptor
+    layout: KernargLayout
+    max_flat_workgroup_size: int
+
+    @property
+    def name(self) -> str:
+        return self.metadata.name
+
+    @property
+    def symbol(self) -> str:
+        return self.metadata.symbol
+
+    @property
+    def parameters(self) -> tuple[Parameter, ...]:
+        return self.layout.parameters
+
+    @property
+    def required_workgroup_size(self) -> tuple[int, int, int] | None:
+        return self.metadata.required_workgroup_size
+
+    @property
+    def group_segment_size(self) -> int:
+        return self.metadata.group_segment_fixed_size
+
+    @property
+    def private_segment_size(self) -> int:
+        return self.metadata.private_segment_fixed_size
+
+    @property
+    def kernarg_size(self) -> int:
+        return self.layout.size
+
+    @property
+    def kernarg_alignment(self) -> int:
+        return self.layout.alignment
+
+    @property
+    def wavefront_size(self) -> int:
+        return self.descriptor.wavefront_size
+
+
+@dataclass(frozen=True, eq=False)
+class VerifiedExecutable:
+    """A code object that was found sound. Two are equal when their bytes are.
+
+    Attributes:
+        exports: the usable kernels by name, in file order.
+        refused: kernels that are not usable, each with the reason (E5).
+    """
+
+    code_object: CodeObject
+    exports: Mapping[str, VerifiedExport]
+    refused: Mapping[str, HipGraphError] = field(default_factory=dict)
+
+    @property
+    def data(self) -> bytes:
+        return self.code_object.data
+
+    @property
+    def target(self) -> TargetId:
+        return self.code_object.target
+
+    @property
+    def code_object_version(self) -> int:
+        return self.code_object.code_object_version
+
+    @cached_property
+    def content_hash(self) -> str:
+        """SHA-256 of the bytes, in hexadecimal."""
+        return hashlib.sha256(self.data).hexdigest()
+
+    @cached_property
+    def globals(self) -> Mapping[str, Symbol]:
+        """Global variables: object symbols that are no kernel descriptors, with address and size."""
+        found = {
+            name: symbol
+            for name, symbol in self.code_object.symbols.items()
+            if symbol.kind == _OBJECT and not name.endswith(".kd")
+        }
+        return MappingProxyType(found)
+
+    def export(self, name: str) -> VerifiedExport:
+        """The usable kernel `name`.
+
+        Raises:
+            NotFoundError: there is none of that name.
+            HipGraphError: it was refused; the reason is raised as it is.
+        """
+        if name in self.refused:
+            raise self.refused[name]
+        if name not in self.exports:
+            raise NotFoundError(
+                f"the code object has no kernel {name!r}",
+                found=repr(name),
+                allowed=", ".join(self.exports) or "no kernels at all",
+            )
+        return self.exports[name]
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, VerifiedExecutable) and self.data == other.data
+
+    def __hash__(self) -> int:
+        return hash(self.data)
+
+
+def inspect(data: bytes) -> VerifiedExecutable:
+    """Check `data` by itself, for no device: structures, metadata, and that both agree.
+
+    Raises:
+        InvalidArgumentError, OutOfRangeError, NotFoundError: the code object is not sound.
+        IncompatibleError: a code object version that this package does not read.
+    """
+    code_object = CodeObject(data)
+    if not OLDEST_VERSION <= code_object.code_object_version <= NEWEST_VERSION:
+        raise IncompatibleError(
+            "the code object version is not supported",
+            where="file offset 8 (EI_ABIVERSION)",
+            found=f"code object v{code_object.code_object_version}",
+            allowed=f"v{OLDEST_VERSION} to v{NEWEST_VERSION}",
+            next_step="compile with -mcode-object-version=5",
+        )
+    offset, note = code_object.metadata_note
+    try:
+        metadata = parse_metadata(note)
+    except HipGraphError as error:
+        raise error.located(f"metadata note at file offset {offset}") from None
+    exports: dict[str, VerifiedExport] = {}
+    refused = dict(metadata.refused)
+    _refuse_duplicates(metadata.kernels)
+    for kernel in metadata.kernels:
+        try:
+            exports[kernel.name] = _verify_kernel(code_object, kernel)
+        except HipGraphError as error:
+            refused[kernel.name] = error.located(f"kernel {kernel.name}")
+    return VerifiedExecutable(code_object, MappingProxyType(exports), MappingProxyType(refused))
+
+
+def verify(data: bytes, target: TargetId | str | None = None, limits: DeviceLimits | None = None) -> VerifiedExecutable:
+    """Check `data` for a device: sound, built for `target`, and every kernel within `limits`.
+
+    Without `target` the code object's own is taken; without `limits` the table of `limits.limits_of`.
+
+    Raises:
+        IncompatibleError: built for another target; every reason is named.
+        The errors of `inspect`.
+    """
+    executable = inspect(data)
+    agent = TargetId.parse(target) if isinstance(target, str) else target or executable.target
+    reasons = incompatibilities(executable.target, agent)
+    if reasons:
+        raise IncompatibleError(
+            "the code object was built for another device",
+            found=f"{executable.target} ({', '.join(reasons)} {'differ' if len(reasons) > 1 else 'differs'})",
+            allowed=f"code that runs on {agent}",
+            next_step=f"compile with -mcpu={agent.processor}",
+        )
+    checked_limits = limits or limits_of(agent)
+    exports: dict[str, VerifiedExport] = {}
+    refused = dict(executable.refused)
+    for name, export in executable.exports.items():
+        try:
+            _check_limits(export, checked_limits)
+            exports[name] = export
+        except HipGraphError as error:
+            refused[name] = error.located(f"kernel {name}")
+    return VerifiedExecutable(executable.code_object, MappingProxyType(exports), MappingProxyType(refused))
+
+
+def _refuse_duplicates(kernels: tuple[KernelMetadata, ...]) -> None:
+    seen: set[str] = set()
+    for index, kernel in enumerate(kernels):
+        if kernel.name in seen:
+            raise InvalidArgumentError(
+                "two kernels have the same name",
+                where=f"amdhsa.kernels[{index}]",
+                found=repr(kernel.name),
+                allowed="different names",
+            )
+        seen.add(kernel.name)
+
+
+def _verify_kernel(code_object: CodeObject, kernel: KernelMetadata) -> VerifiedExport:
+    symbol = code_object.symbols.get(kernel.symbol)
+    if symbol is None:
+        raise NotFoundError(
+            "the kernel's descriptor symbol does not exist",
+            found=f"no symbol {kernel.symbol!r}",
+            allowed="the symbol that the metadata names in .symbol",
+        )
+    offset = code_object.file_offset(symbol.value, DESCRIPTOR_SIZE, f"the kernel descriptor {kernel.symbol}")
+    descriptor = KernelDescriptor.from_bytes(code_object.data, offset)
+    _check_agreement(kernel, descriptor, offset)
+    entry = symbol.value + descriptor.kernel_code_entry_byte_offset
+    segment = code_object.segment_of(entry)
+    if segment is None or not segment.flags & _EXECUTABLE:
+        raise InvalidArgumentError(
+            "the kernel's entry is not in executable code",
+            where=f"file offset {offset + 16} (kernel_code_entry_byte_offset)",
+            found=f"address {entry:#x}",
+            allowed="an address in an executable PT_LOAD segment",
+        )
+    return VerifiedExport(
+        kernel,
+        descriptor,
+        KernargLayout.from_metadata(kernel),
+        kernel.max_flat_workgroup_size or 1024,
+    )
+
+
+def _check_agreement(kernel: KernelMetadata, descriptor: KernelDescriptor, offset: int) -> None:
+    """The note and the descriptor must state the same sizes; every disagreement is named."""
+    pairs = (
+        ("kernarg size", kernel.kernarg_segment_size, descriptor.kernarg_size),
+        ("fixed LDS size", kernel.group_segment_fixed_size, descriptor.group_segment_fixed_size),
+        ("scratch size", kernel.private_segment_fixed_size, descriptor.private_segment_fixed_size),
+        ("wavefront size", kernel.wavefront_size or descriptor.wavefront_size, descriptor.wavefront_size),
+    )
+    wrong = [f"{name}: {note} in the note, {value} in the descriptor" for name, note, value in pairs if note != value]
+    if wrong:
+        raise InvalidArgumentError(
+            "the metadata and the kernel descriptor disagree",
+            where=f"descriptor at file offset {offset}",
+            found="; ".join(wrong),
+            allowed="the same values",
+        )
+
+
+def _check_limits(export: VerifiedExport, limits: DeviceLimits) -> None:
+    checks = [
+        ("fixed LDS", export.group_segment_size, limits.max_lds),
+        ("kernarg alignment", export.kernarg_alignment, MAX_KERNARG_ALIGNMENT),
+    ]
+    required = export.required_workgroup_size
+    if required is not None:
+        x, y, z = required
+        checks += [
+            *((f"required workgroup size {axis}", size, limit) for axis, size, limit in _axes(required, limits)),
+            ("required workgroup size", x * y * z, min(limits.max_flat_workgroup_size, export.max_flat_workgroup_size)),
+        ]
+    for what, found, allowed in checks:
+        if found > allowed:
+            raise FailedPreconditionError(
+                f"the kernel needs more than the device has: {what}", found=str(found), allowed=f"at most {allowed}"
+            )
+
+
+def _axes(required: tuple[int, int, int], limits: DeviceLimits) -> list[tuple[str, int, int]]:
+    return list(zip("xyz", required, limits.max_workgroup_size, strict=True))

@@ -1,0 +1,145 @@
+"""Puts a code object into device memory: segments, relocations, kernels, global variables.
+
+The object has been verified; here its PT_LOAD segments get one allocation and its relocations are applied
+(LLVM AMDGPU usage, "Relocation Records"). S = symbol address, A = addend, P = place.
+"""
+
+from __future__ import annotations
+
+import struct
+from dataclasses import dataclass
+
+from hipgraph_cb.errors import InvalidArgumentError, UnimplementedError
+from hipgraph_cb.executable.code_object import CodeObject
+from hipgraph_cb.executable.kernel_descriptor import KernelDescriptor
+from hipgraph_cb.executable.symbols import Relocation
+from hipgraph_cb.executable.verify import VerifiedExecutable, VerifiedExport
+from hipgraph_cb.virtual.memory import Memory
+
+PAGE = 4096
+_ABS32_LO, _ABS32_HI, _ABS64, _REL32, _REL64, _ABS32 = 1, 2, 3, 4, 5, 6
+_REL32_LO, _REL32_HI, _RELATIVE64 = 10, 11, 13
+
+
+@dataclass(frozen=True)
+class LoadedKernel:
+    """A kernel in device memory; `code_address` and `code_size` bound the executable segment it lies in."""
+
+    name: str
+    export: VerifiedExport
+    descriptor: KernelDescriptor
+    descriptor_address: int
+    code_address: int
+    code_size: int
+
+
+@dataclass(frozen=True)
+class LoadedModule:
+    """A code object in device memory. `globals` maps a name to its address and size in bytes."""
+
+    memory: Memory
+    address: int
+    executable: VerifiedExecutable
+    kernels: dict[str, LoadedKernel]
+    globals: dict[str, tuple[int, int]]
+
+    def unload(self) -> None:
+        """Free the device memory of the module; its kernels may not run any more."""
+        self.memory.free(self.address)
+
+
+def load(memory: Memory, executable: VerifiedExecutable, label: str = "code object") -> LoadedModule:
+    """Place `executable` in `memory`.
+
+    Raises:
+        OutOfMemory: the device has no room.
+        UnimplementedError: a relocation type that is not known.
+        InvalidArgumentError: a relocation outside the segments, or of an undefined symbol.
+    """
+    code_object = executable.code_object
+    segments = code_object.loadable()
+    extent = max((segment.address + segment.memory_size for segment in segments), default=0)
+    address = memory.allocate(extent, alignment=PAGE, label=label)
+    try:
+        image = memory.bytes(address, extent)
+        image[:] = 0
+        for segment in segments:
+            start, end = segment.file_offset, segment.file_offset + segment.file_size
+            image[segment.address : segment.address + segment.file_size] = memoryview(code_object.data)[start:end]
+        for relocation in code_object.relocations:
+            _relocate(code_object, memory, address, extent, relocation)
+        kernels = {name: _loaded_kernel(code_object, address, export) for name, export in executable.exports.items()}
+    except BaseException:
+        memory.free(address)
+        raise
+    variables = {name: (address + symbol.value, symbol.size) for name, symbol in executable.globals.items()}
+    return LoadedModule(memory, address, executable, kernels, variables)
+
+
+def _loaded_kernel(code_object: CodeObject, base: int, export: VerifiedExport) -> LoadedKernel:
+    descriptor_address = code_object.symbols[export.symbol].value
+    entry = descriptor_address + export.descriptor.kernel_code_entry_byte_offset
+    segment = code_object.segment_of(entry)
+    if segment is None:
+        raise InvalidArgumentError(f"kernel {export.name} has no code", found=f"entry {entry:#x}")
+    return LoadedKernel(
+        name=export.name,
+        export=export,
+        descriptor=export.descriptor,
+        descriptor_address=base + descriptor_address,
+        code_address=base + segment.address,
+        code_size=segment.memory_size,
+    )
+
+
+def _relocate(code_object: CodeObject, memory: Memory, base: int, extent: int, relocation: Relocation) -> None:
+    place = base + relocation.address
+    if relocation.kind == _RELATIVE64:
+        value, size = base + relocation.addend, 8
+    else:
+        target = base + _symbol_value(code_object, relocation) + relocation.addend
+        value, size = _relocated(relocation, target, place)
+    if relocation.address + size > extent:
+        raise InvalidArgumentError(
+            "a relocation lies outside the loaded segments",
+            where=f"relocation at {relocation.address:#x}",
+            found=f"{size} bytes at {relocation.address:#x}",
+            allowed=f"inside {extent} bytes",
+        )
+    encoded = struct.pack("<Q", value & 0xFFFFFFFFFFFFFFFF)[:size]
+    memory.bytes(place, size)[:] = memoryview(encoded)
+
+
+def _relocated(relocation: Relocation, target: int, place: int) -> tuple[int, int]:
+    forms = {
+        _ABS64: (target, 8),
+        _REL64: (target - place, 8),
+        _ABS32: (target, 4),
+        _ABS32_LO: (target, 4),
+        _ABS32_HI: (target >> 32, 4),
+        _REL32: (target - place, 4),
+        _REL32_LO: (target - place, 4),
+        _REL32_HI: ((target - place) >> 32, 4),
+    }
+    if relocation.kind not in forms:
+        raise UnimplementedError(
+            "the code object has a relocation of an unknown type",
+            where=f"relocation at {relocation.address:#x}",
+            found=f"R_AMDGPU type {relocation.kind}",
+            allowed=f"types {', '.join(map(str, sorted([*forms, _RELATIVE64])))}",
+        )
+    return forms[relocation.kind]
+
+
+def _symbol_value(code_object: CodeObject, relocation: Relocation) -> int:
+    table = code_object.symbol_table
+    if relocation.symbol >= len(table) or table[relocation.symbol].section == 0:
+        name = table[relocation.symbol].name if relocation.symbol < len(table) else f"#{relocation.symbol}"
+        raise InvalidArgumentError(
+            "a relocation refers to an undefined symbol",
+            where=f"relocation at {relocation.address:#x}",
+            found=repr(name),
+            allowed="a symbol that the code object defines",
+            next_step="link the missing object into the code object",
+        )
+    return table[relocation.symbol].value

@@ -1,0 +1,165 @@
+"""GLOBAL: loads and stores of 1 to 16 bytes a lane (CDNA3 ISA, "Flat memory instructions")."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from hipgraph_cb.virtual.isa.memory_access import (
+    Addresses,
+    active_only,
+    checked,
+    load_narrow,
+    load_words,
+    merge_half,
+    sign_extend,
+    spread,
+    store_narrow,
+    store_words,
+)
+from hipgraph_cb.virtual.isa.registry import CompileContext, Compiled, Step, semantics
+from hipgraph_cb.virtual.isa.state import AGPR, State, Vector32
+
+if TYPE_CHECKING:
+    from hipgraph_cb.virtual.isa.instruction import Instruction
+
+NO_SADDR = 0x7F
+WORDS = {"dword": 1, "dwordx2": 2, "dwordx3": 3, "dwordx4": 4}
+
+
+@dataclass(frozen=True)
+class Narrow:
+    """A load or store of `size` bytes: sign- or zero-extended, or into (out of) one half of the register (d16)."""
+
+    size: int
+    signed: bool = False
+    half: str | None = None
+
+
+NARROW_LOADS = {
+    "ubyte": Narrow(1),
+    "sbyte": Narrow(1, signed=True),
+    "ushort": Narrow(2),
+    "sshort": Narrow(2, signed=True),
+    "ubyte_d16": Narrow(1, half="low"),
+    "ubyte_d16_hi": Narrow(1, half="high"),
+    "sbyte_d16": Narrow(1, signed=True, half="low"),
+    "sbyte_d16_hi": Narrow(1, signed=True, half="high"),
+    "short_d16": Narrow(2, half="low"),
+    "short_d16_hi": Narrow(2, half="high"),
+}
+NARROW_STORES = {
+    "byte": Narrow(1),
+    "byte_d16_hi": Narrow(1, half="high"),
+    "short": Narrow(2),
+    "short_d16_hi": Narrow(2, half="high"),
+}
+
+
+def global_addresses(instruction: Instruction) -> Callable[[State], Addresses]:
+    """The byte address of each lane: a 64-bit VGPR pair, or an SGPR pair plus a 32-bit unsigned VGPR; plus offset."""
+    vaddr, saddr, offset = (instruction.fields[name] for name in ("addr", "saddr", "offset"))
+    if saddr == NO_SADDR:
+
+        def from_vgprs(state: State) -> Addresses:
+            addresses = state.read_vgpr64(vaddr).view(np.int64)
+            return addresses + offset if offset else addresses
+
+        return from_vgprs
+
+    def from_sgprs(state: State) -> Addresses:
+        base = state.read_sgpr64(saddr)
+        distance = state.read_vgpr(vaddr).astype(np.int64)
+        distance += base + offset if isinstance(base, int) else base.view(np.int64) + offset
+        return distance
+
+    return from_sgprs
+
+
+def vector_register(instruction: Instruction, name: str) -> int:
+    """The data register of a memory instruction; its `acc` bit chooses the accumulation registers."""
+    return instruction.fields[name] + (AGPR if instruction.fields.get("acc", 0) else 0)
+
+
+@semantics(*(f"global_load_{size}" for size in WORDS))
+def _compile_load(instruction: Instruction, context: CompileContext) -> Compiled:
+    del context
+    count = WORDS[instruction.mnemonic.removeprefix("global_load_")]
+    return load_words_step(instruction, global_addresses(instruction), count)
+
+
+def load_words_step(instruction: Instruction, addresses: Callable[[State], Addresses], count: int) -> Step:
+    """A load of `count` words a lane from device memory."""
+    destination = vector_register(instruction, "vdst")
+
+    def step(state: State) -> None:
+        offsets = checked(state, instruction, addresses(state), 4 * count)
+        if offsets.size:
+            for index, value in enumerate(load_words(state.memory.u8, offsets, count)):
+                state.write_vgpr(destination + index, spread(state, value))
+
+    return step
+
+
+@semantics(*(f"global_store_{size}" for size in WORDS))
+def _compile_store(instruction: Instruction, context: CompileContext) -> Compiled:
+    del context
+    count = WORDS[instruction.mnemonic.removeprefix("global_store_")]
+    return store_words_step(instruction, global_addresses(instruction), count)
+
+
+def store_words_step(instruction: Instruction, addresses: Callable[[State], Addresses], count: int) -> Step:
+    """A store of `count` words a lane to device memory."""
+    source = vector_register(instruction, "data")
+
+    def step(state: State) -> None:
+        offsets = checked(state, instruction, state.full(addresses(state)), 4 * count)
+        if offsets.size:
+            values = [active_only(state, state.full(state.read_vgpr(source + index))) for index in range(count)]
+            store_words(state.memory.u8, offsets, values)
+
+    return step
+
+
+@semantics(*(f"global_load_{size}" for size in NARROW_LOADS))
+def _compile_narrow_load(instruction: Instruction, context: CompileContext) -> Compiled:
+    del context
+    form = NARROW_LOADS[instruction.mnemonic.removeprefix("global_load_")]
+    addresses, destination = global_addresses(instruction), vector_register(instruction, "vdst")
+
+    def step(state: State) -> None:
+        offsets = checked(state, instruction, addresses(state), form.size)
+        if not offsets.size:
+            return
+        value = spread(state, load_narrow(state.memory.u8, offsets, form.size))
+        state.write_vgpr(destination, narrow_result(state, destination, value, form))
+
+    return step
+
+
+def narrow_result(state: State, destination: int, value: Vector32, form: Narrow) -> Vector32:
+    """What a narrow load leaves in its register."""
+    if form.signed:
+        value = sign_extend(value, 8 * form.size)
+    if form.half is None:
+        return value
+    return merge_half(state, destination, value & np.uint32(0xFFFF), form.half == "high")
+
+
+@semantics(*(f"global_store_{size}" for size in NARROW_STORES))
+def _compile_narrow_store(instruction: Instruction, context: CompileContext) -> Compiled:
+    del context
+    form = NARROW_STORES[instruction.mnemonic.removeprefix("global_store_")]
+    addresses, source = global_addresses(instruction), vector_register(instruction, "data")
+
+    def step(state: State) -> None:
+        offsets = checked(state, instruction, state.full(addresses(state)), form.size)
+        if offsets.size:
+            value = state.read_vgpr(source)
+            value = value >> np.uint32(16) if form.half else value
+            store_narrow(state.memory.u8, offsets, active_only(state, state.full(value)), form.size)
+
+    return step

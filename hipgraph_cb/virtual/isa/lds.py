@@ -1,0 +1,176 @@
+"""DS reads and writes of local memory (CDNA3 ISA, "Data share instructions").
+
+Each workgroup has a row of its own in `State.lds`. An access outside the workgroup's LDS is a fault, where hardware
+would read zero or drop the write.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from hipgraph_cb.virtual.isa.global_memory import Narrow, narrow_result, vector_register
+from hipgraph_cb.virtual.isa.memory_access import (
+    Addresses,
+    active_only,
+    load_narrow,
+    load_words,
+    spread,
+    store_narrow,
+    store_words,
+)
+from hipgraph_cb.virtual.isa.registry import CompileContext, Compiled, semantics
+from hipgraph_cb.virtual.isa.state import State
+
+if TYPE_CHECKING:
+    from hipgraph_cb.virtual.isa.instruction import Instruction
+
+WORDS = {"b32": 1, "b64": 2, "b96": 3, "b128": 4}
+# The two-address forms: words an access, bytes that one step of an offset field stands for.
+PAIRS = {"2_b32": (1, 4), "2_b64": (2, 8), "2st64_b32": (1, 256), "2st64_b64": (2, 512)}
+NARROW_READS = {
+    "u8": Narrow(1),
+    "i8": Narrow(1, signed=True),
+    "u16": Narrow(2),
+    "i16": Narrow(2, signed=True),
+    "u8_d16": Narrow(1, half="low"),
+    "u8_d16_hi": Narrow(1, half="high"),
+    "i8_d16": Narrow(1, signed=True, half="low"),
+    "i8_d16_hi": Narrow(1, signed=True, half="high"),
+    "u16_d16": Narrow(2, half="low"),
+    "u16_d16_hi": Narrow(2, half="high"),
+}
+NARROW_WRITES = {
+    "b8": Narrow(1),
+    "b8_d16_hi": Narrow(1, half="high"),
+    "b16": Narrow(2),
+    "b16_d16_hi": Narrow(2, half="high"),
+}
+
+
+def whole_offset(instruction: Instruction) -> int:
+    """The 16-bit byte offset of the one-address forms: offset1 holds its upper half."""
+    return instruction.fields["offset0"] | instruction.fields["offset1"] << 8
+
+
+def lds_offsets(state: State, instruction: Instruction, register: int, offset: int, size: int) -> Addresses:
+    """Where the active lanes access `state.lds.reshape(-1)`: the address in `register` plus `offset`, in bytes.
+
+    Raises:
+        DeviceFault: an active lane leaves its workgroup's LDS.
+    """
+    addresses = state.read_vgpr(register).astype(np.int64)
+    if offset:
+        addresses += offset
+    selected = active_only(state, addresses)
+    if selected.size and int(selected.max()) + size > state.lds_size:
+        raise lds_fault(state, instruction, addresses, size)
+    return active_only(state, state.full(addresses + state.lds_rows))
+
+
+def lds_fault(state: State, instruction: Instruction, addresses: Addresses, size: int) -> Exception:
+    """The fault of the first active lane whose `size` bytes leave the workgroup's LDS."""
+    outside = state.full(addresses + size > state.lds_size) & state.active_bits()
+    first = int(state.full(addresses)[outside].flat[0])
+    description = f"{size} bytes at LDS address {first:#x}, outside the workgroup's {state.lds_size} bytes of LDS"
+    return state.fault(instruction, description, lanes=outside, addresses=addresses)
+
+
+@semantics(*(f"ds_read_{size}" for size in WORDS))
+def _compile_read(instruction: Instruction, context: CompileContext) -> Compiled:
+    del context
+    count = WORDS[instruction.mnemonic.removeprefix("ds_read_")]
+    address, offset = instruction.fields["addr"], whole_offset(instruction)
+    destination = vector_register(instruction, "vdst")
+
+    def step(state: State) -> None:
+        offsets = lds_offsets(state, instruction, address, offset, 4 * count)
+        if offsets.size:
+            for index, value in enumerate(load_words(state.lds.reshape(-1), offsets, count)):
+                state.write_vgpr(destination + index, spread(state, value))
+
+    return step
+
+
+@semantics(*(f"ds_read{form}" for form in PAIRS))
+def _compile_read_pair(instruction: Instruction, context: CompileContext) -> Compiled:
+    """Both values are read before either register is written, since the address may be one of them."""
+    del context
+    count, unit = PAIRS[instruction.mnemonic.removeprefix("ds_read")]
+    address, destination = instruction.fields["addr"], vector_register(instruction, "vdst")
+    distances = [unit * instruction.fields[name] for name in ("offset0", "offset1")]
+
+    def step(state: State) -> None:
+        loaded = []
+        for distance in distances:
+            offsets = lds_offsets(state, instruction, address, distance, 4 * count)
+            if offsets.size:
+                loaded += load_words(state.lds.reshape(-1), offsets, count)
+        for index, value in enumerate(loaded):
+            state.write_vgpr(destination + index, spread(state, value))
+
+    return step
+
+
+@semantics(*(f"ds_write_{size}" for size in WORDS))
+def _compile_write(instruction: Instruction, context: CompileContext) -> Compiled:
+    del context
+    count = WORDS[instruction.mnemonic.removeprefix("ds_write_")]
+    return _write_step(instruction, [("data0", whole_offset(instruction))], count)
+
+
+@semantics(*(f"ds_write{form}" for form in PAIRS))
+def _compile_write_pair(instruction: Instruction, context: CompileContext) -> Compiled:
+    del context
+    count, unit = PAIRS[instruction.mnemonic.removeprefix("ds_write")]
+    places = [(f"data{index}", unit * instruction.fields[f"offset{index}"]) for index in (0, 1)]
+    return _write_step(instruction, places, count)
+
+
+def _write_step(instruction: Instruction, places: list[tuple[str, int]], count: int) -> Compiled:
+    """Write `count` words from the register field of each place to its byte distance from the address."""
+    address = instruction.fields["addr"]
+    sources = [(vector_register(instruction, name), distance) for name, distance in places]
+
+    def step(state: State) -> None:
+        for source, distance in sources:
+            offsets = lds_offsets(state, instruction, address, distance, 4 * count)
+            if offsets.size:
+                values = [active_only(state, state.full(state.read_vgpr(source + index))) for index in range(count)]
+                store_words(state.lds.reshape(-1), offsets, values)
+
+    return step
+
+
+@semantics(*(f"ds_read_{size}" for size in NARROW_READS))
+def _compile_narrow_read(instruction: Instruction, context: CompileContext) -> Compiled:
+    del context
+    form = NARROW_READS[instruction.mnemonic.removeprefix("ds_read_")]
+    address, offset = instruction.fields["addr"], whole_offset(instruction)
+    destination = vector_register(instruction, "vdst")
+
+    def step(state: State) -> None:
+        offsets = lds_offsets(state, instruction, address, offset, form.size)
+        if offsets.size:
+            value = spread(state, load_narrow(state.lds.reshape(-1), offsets, form.size))
+            state.write_vgpr(destination, narrow_result(state, destination, value, form))
+
+    return step
+
+
+@semantics(*(f"ds_write_{size}" for size in NARROW_WRITES))
+def _compile_narrow_write(instruction: Instruction, context: CompileContext) -> Compiled:
+    del context
+    form = NARROW_WRITES[instruction.mnemonic.removeprefix("ds_write_")]
+    address, offset = instruction.fields["addr"], whole_offset(instruction)
+    source = vector_register(instruction, "data0")
+
+    def step(state: State) -> None:
+        offsets = lds_offsets(state, instruction, address, offset, form.size)
+        if offsets.size:
+            value = state.read_vgpr(source)
+            value = value >> np.uint32(16) if form.half else value
+            store_narrow(state.lds.reshape(-1), offsets, active_only(state, state.full(value)), form.size)
+
+    return step

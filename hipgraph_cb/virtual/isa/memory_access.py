@@ -1,0 +1,130 @@
+"""Gathers and scatters of the active lanes, checked against the live allocations.
+
+Plain accesses need no alignment (unaligned mode, as AMD's drivers set it): aligned words go through the arena's 32-bit
+view, anything else byte by byte.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+if TYPE_CHECKING:
+    from hipgraph_cb.virtual.isa.instruction import Instruction
+    from hipgraph_cb.virtual.isa.state import State, Vector32
+
+Addresses = NDArray[np.int64]
+Number = TypeVar("Number", bound=np.generic)
+
+
+def active_only(state: State, values: NDArray[Number]) -> NDArray[Number]:
+    """The values of the active lanes: `values` itself when every lane is active, else one-dimensional."""
+    if state.active is None:
+        return values
+    if values.size == 1:
+        return values.reshape(1) if state.active.any() else values.reshape(1)[:0]
+    selected: NDArray[Number] = state.full(values)[state.active]
+    return selected
+
+
+def spread(state: State, values: NDArray[Number]) -> NDArray[Number]:
+    """The inverse of `active_only`; lanes that are not active hold anything, since writes leave them out."""
+    if state.active is None:
+        return values
+    if values.size == 1:
+        return values.reshape(1, 1)
+    result = np.empty(state.shape, values.dtype)
+    result[state.active] = values
+    return result
+
+
+def checked(state: State, instruction: Instruction, addresses: Addresses, size: int) -> Addresses:
+    """The addresses of the active lanes as offsets in the arena; `size` bytes at each lie in live memory.
+
+    Raises:
+        DeviceFault: some active lane would leave live memory.
+    """
+    selected = active_only(state, addresses)
+    if selected.size:
+        faulty = state.memory.check(selected, size)
+        if faulty is not None:
+            raise state.memory_fault(instruction, addresses, size, _faulty_lanes(state, faulty))
+    return selected - state.memory.base
+
+
+def _faulty_lanes(state: State, faulty: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    if state.active is None:
+        return faulty
+    lanes = np.zeros(state.shape, np.bool_)
+    lanes[state.active] = faulty
+    return lanes
+
+
+def load_words(memory: NDArray[np.uint8], offsets: Addresses, count: int) -> list[Vector32]:
+    """`count` consecutive words from each byte offset of `memory`."""
+    if (offsets & 3).any():
+        return [_join_bytes(memory, offsets + 4 * index) for index in range(count)]
+    words = memory.view(np.uint32)
+    indices = offsets >> 2
+    loaded = [words.take(indices)]
+    for _ in range(1, count):
+        indices = indices + 1
+        loaded.append(words.take(indices))
+    return loaded
+
+
+def load_narrow(memory: NDArray[np.uint8], offsets: Addresses, size: int) -> Vector32:
+    """One unsigned value of 1 or 2 bytes from each byte offset, zero-extended."""
+    value = memory.take(offsets).astype(np.uint32)
+    if size == 2:
+        value |= memory.take(offsets + 1).astype(np.uint32) << np.uint32(8)
+    return value
+
+
+def store_words(memory: NDArray[np.uint8], offsets: Addresses, values: list[Vector32]) -> None:
+    """Consecutive words to each byte offset; when two lanes name one place, the higher lane wins."""
+    if (offsets & 3).any():
+        for index, value in enumerate(values):
+            _split_bytes(memory, offsets + 4 * index, value, 4)
+        return
+    words = memory.view(np.uint32)
+    indices = offsets >> 2
+    for index, value in enumerate(values):
+        words[indices + index if index else indices] = value
+
+
+def store_narrow(memory: NDArray[np.uint8], offsets: Addresses, value: Vector32, size: int) -> None:
+    """The low 1 or 2 bytes of each value."""
+    _split_bytes(memory, offsets, value, size)
+
+
+def _join_bytes(memory: NDArray[np.uint8], offsets: Addresses) -> Vector32:
+    value = memory.take(offsets).astype(np.uint32)
+    for index in (1, 2, 3):
+        value |= memory.take(offsets + index).astype(np.uint32) << np.uint32(8 * index)
+    return value
+
+
+def _split_bytes(memory: NDArray[np.uint8], offsets: Addresses, value: Vector32, size: int) -> None:
+    for index in range(size):
+        memory[offsets + index] = (value >> np.uint32(8 * index)).astype(np.uint8)
+
+
+def sign_extend(value: Vector32, bits: int) -> Vector32:
+    """`value` as a signed number of `bits` bits, in two's complement of 32."""
+    shift = np.int32(32 - bits)
+    extended: Vector32 = (value.view(np.int32) << shift >> shift).view(np.uint32)
+    return extended
+
+
+def merge_half(state: State, register: int, value: Vector32, upper: bool) -> Vector32:
+    """A 16-bit result beside the half of `register` that the d16 forms keep."""
+    old = state.read_vgpr(register)
+    merged: Vector32 = (
+        old & np.uint32(0xFFFF) | value << np.uint32(16)
+        if upper
+        else old & np.uint32(0xFFFF0000) | value & np.uint32(0xFFFF)
+    )
+    return merged

@@ -78,7 +78,8 @@ class TargetId:
             if name not in ("sramecc", "xnack") or sign not in ("+", "-") or name in states:
                 raise _bad_text(text, f"feature {feature!r}")
             states[name] = FeatureState(sign)
-        return _with_unsupported(TargetId(processor, **states))
+        any_state = FeatureState.ANY
+        return _with_unsupported(TargetId(processor, states.get("sramecc", any_state), states.get("xnack", any_state)))
 
     @staticmethod
     def from_elf_flags(flags: int, abi_version: int) -> TargetId:

@@ -131,7 +131,7 @@ class KernargLayout:
             elif value is None or (type(value) is int and value == 0):
                 continue
             elif type(value) in _NOT_POINTERS:
-                found = f"{type(value).__name__} {value!r}"
+                found = f"{type(value).__name__} {_shown(value)}"
                 raise self._wrong_value(values, offset, found, "a buffer, a view, a slot, or None for null")
             else:
                 pointers.append((offset, value))
@@ -241,6 +241,8 @@ def _listed(values: Sequence[object]) -> str:
 
 
 def _shown(value: object) -> str:
+    if isinstance(value, int) and value.bit_length() > 128:
+        return f"a number of {value.bit_length()} bits"
     if isinstance(value, (int, float, str, type(None))):
         return repr(value)[:40]
     if isinstance(value, (bytes, bytearray)):

@@ -37,6 +37,7 @@ _INTEGER_FORMATS = {
     for size, form in {1: "B", 2: "H", 4: "I", 8: "Q"}.items()
     for kind in ("signed", "unsigned", "untyped")
 }
+_INTEGER_SIZES = (1, 2, 4, 8)
 
 Encoder = Callable[[object], bytes]
 
@@ -85,31 +86,38 @@ def _fast_format(formats: dict[tuple[int, str], str], size: int, kind: str) -> C
 
 def _encode_integer(value: int, size: int, kind: str) -> bytes:
     if kind == "float":
-        return _encode_float(float(value), size, kind)
+        return _encode_float(value, size, kind)
+    if size not in _INTEGER_SIZES:
+        raise ScalarError(_number(value), f"bytes or a numpy value of {size} bytes")
     low = 0 if kind == "unsigned" else -(1 << (8 * size - 1))
     high = (1 << (8 * size - 1)) if kind == "signed" else 1 << 8 * size
-    if size not in (1, 2, 4, 8):
-        raise ScalarError(f"the number {value}", f"bytes or a numpy value of {size} bytes")
     if not low <= value < high:
-        raise ScalarError(f"the number {value}", f"{low} to {high - 1}")
+        raise ScalarError(_number(value), f"{low} to {high - 1}")
     return (value % (1 << 8 * size)).to_bytes(size, "little")
 
 
 def _encode_float(value: float, size: int, kind: str) -> bytes:
     if kind in ("signed", "unsigned"):
-        raise ScalarError(f"the float {value!r}", "an integer")
+        raise ScalarError(_number(value), "an integer")
     if size not in _FLOAT_OF_SIZE:
-        raise ScalarError(f"the float {value!r}", f"bytes or a numpy value of {size} bytes")
+        raise ScalarError(_number(value), f"bytes or a numpy value of {size} bytes")
     try:
         return struct.pack(_FLOAT_OF_SIZE[size], value)
     except OverflowError:
-        raise ScalarError(f"the float {value!r}", f"a value that fits {size} bytes") from None
+        raise ScalarError(_number(value), f"a value that fits a float of {size} bytes") from None
+
+
+def _number(value: int | float) -> str:
+    if isinstance(value, float):
+        return f"the float {value!r}"
+    # Python refuses to print integers of thousands of digits, and nobody would read them.
+    return f"the number {value}" if value.bit_length() <= 128 else f"a number of {value.bit_length()} bits"
 
 
 def _encode_buffer(value: object, size: int) -> bytes:
     try:
         view = memoryview(value)  # type: ignore[arg-type]  # the buffer protocol is not a static type before 3.12
-    except TypeError:
+    except (TypeError, ValueError, BufferError):
         raise ScalarError(f"{type(value).__name__}", f"a number, or bytes or a numpy value of {size} bytes") from None
     if view.nbytes != size:
         raise ScalarError(f"{type(value).__name__} of {view.nbytes} bytes", f"exactly {size} bytes")

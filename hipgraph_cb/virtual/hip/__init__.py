@@ -1,1 +1,1 @@
-"""libamdhip64 by subject: memory, streams, graphs, modules, launches."""
+"""A virtual libamdhip64, by subject."""

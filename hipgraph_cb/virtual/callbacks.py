@@ -1,0 +1,242 @@
+"""The one wrapper round every function of a virtual library that C code may call.
+
+It answers every call with a code, whatever happens inside; it holds one re-entrant lock; it applies releases that
+garbage collection starts in the middle of another call after that call; and it refuses all calls in a forked child.
+The callbacks it makes are never freed, because C code may call them as long as the process lives.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import threading
+import time
+import traceback
+from collections import deque
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from hipgraph_cb.virtual.fault_log import FaultLog
+from hipgraph_cb.virtual.interrupts import Interrupts
+
+_POLL_SECONDS = 0.02
+
+_keep_forever: list[object] = []
+
+
+class CallError(Exception):
+    """Raised inside a library function: the call is answered with `code`. A `note` goes into the fault report."""
+
+    def __init__(self, code: int, note: str | None = None) -> None:
+        super().__init__(code, note)
+        self.code = code
+        self.note = note
+
+
+class Codes:
+    """The result codes by which a library says what the wrapper found."""
+
+    def __init__(self, *, unknown: int, not_initialized: int, deinitialized: int, quiet: Sequence[int] = ()) -> None:
+        self.unknown = unknown
+        self.not_initialized = not_initialized
+        self.deinitialized = deinitialized
+        self.quiet = frozenset((0, *quiet))
+        """Codes that are no failure: they leave the fault report as it is."""
+
+
+class CallGate:
+    """The state that all calls of one virtual library share.
+
+    Attributes:
+        lock: held while a call runs; waits give it up.
+        changed: to be notified when something a call may wait for has happened.
+        faults: what `fault_report` tells.
+        remembered, remember: last-error state. `remember(code)` is called for a code other than 0, and for every code
+            while `remembered` is true.
+        on_interrupted_wait: called with the lock when Ctrl-C ends a wait.
+    """
+
+    def __init__(self, codes: Codes, interrupts: Interrupts, faults: FaultLog) -> None:
+        self.codes = codes
+        self.faults = faults
+        self.interrupts = interrupts
+        self.lock = threading.RLock()
+        self.changed = threading.Condition(self.lock)
+        self.remember: Callable[[int], None] = lambda code: None
+        self.remembered: object = ()
+        self.on_interrupted_wait: Callable[[], None] = lambda: None
+        self.closing = False
+        self._depth = 0
+        self._sleepers = 0
+        self._deferred: deque[Callable[[], object]] = deque()
+        self._refusal: tuple[int, str] | None = None
+        self._workers: set[int] = set()
+        self._main = threading.main_thread().ident
+
+    # -- making callbacks ------------------------------------------------------------------------------------------
+
+    def callback(
+        self,
+        name: str,
+        function: Callable[..., int | None],
+        argument_types: Sequence[Any],
+        *,
+        result_type: Any = ctypes.c_int,
+        on_error: int | None = None,
+        releases: bool = False,
+        remembers: bool = True,
+    ) -> int:
+        """The address of native code that calls `function(*arguments)` by the rules of this module.
+
+        Args:
+            on_error: the result in place of a code, for functions that return something else.
+            releases: the function gives something back, so in the middle of another call it is postponed.
+            remembers: its result becomes the last error.
+        """
+        entry = self._releasing(name, function) if releases else self._entry(name, function, on_error, remembers)
+        self.interrupts.shield(entry.__code__)
+        native = ctypes.CFUNCTYPE(result_type, *argument_types)(entry)
+        _keep_forever.append(native)
+        address = ctypes.cast(native, ctypes.c_void_p).value
+        return address or 0
+
+    def _entry(
+        self, name: str, function: Callable[..., int | None], on_error: int | None, remembers: bool
+    ) -> Callable[..., int]:
+        lock, quiet = self.lock, self.codes.quiet
+
+        def entry(*arguments: Any) -> int:
+            try:
+                if self._refusal is not None:
+                    return self._refuse(name, on_error)
+                with lock:
+                    self._depth += 1
+                    try:
+                        code = function(*arguments) or 0
+                    except BaseException as error:  # noqa: BLE001 - C code must get an answer, whatever happens
+                        code = self._failed(name, error, on_error)
+                    finally:
+                        self._depth -= 1
+                    if self._deferred and self._depth == 0:
+                        self._apply_deferred()
+                    if remembers and (code or self.remembered):
+                        if code not in quiet:
+                            self.faults.failed()
+                        self.remember(code)
+                    return code
+            except BaseException as error:  # noqa: BLE001 - C code must get an answer, whatever happens
+                return self._failed(name, error, on_error)
+
+        return entry
+
+    def _releasing(self, name: str, function: Callable[..., int | None]) -> Callable[..., int]:
+        run = self._entry(name, function, None, True)
+        self.interrupts.shield(run.__code__)
+
+        def entry_of_release(*arguments: Any) -> int:
+            try:
+                # In the middle of a call of this thread, or on a worker, this is garbage collection at work:
+                # what is released may be what that call, or the operation that runs, stands on.
+                if self._refusal is None and self._is_busy_here():
+                    self._deferred.append(lambda: run(*arguments))
+                    return 0
+                return run(*arguments)
+            except BaseException as error:  # noqa: BLE001 - C code must get an answer, whatever happens
+                return self._failed(name, error, None)
+
+        return entry_of_release
+
+    def _is_busy_here(self) -> bool:
+        if threading.get_ident() in self._workers:
+            return True
+        if not self.lock.acquire(blocking=False):
+            return False  # another thread is inside, so this one is not
+        try:
+            return self._depth > 0
+        finally:
+            self.lock.release()
+
+    def _apply_deferred(self) -> None:
+        while self._deferred:
+            self._deferred.popleft()()
+
+    # -- failures --------------------------------------------------------------------------------------------------
+
+    def _failed(self, name: str, error: BaseException, on_error: int | None) -> int:
+        """The code for an exception; its text is kept for the fault report."""
+        if isinstance(error, CallError):
+            if error.note:
+                self.faults.add(f"{name}: {error.note}")
+            return error.code if on_error is None else on_error
+        if isinstance(error, KeyboardInterrupt):
+            self.interrupts.defer()
+            self.faults.add(f"{name}: interrupted by Ctrl-C")
+        else:
+            self.faults.add(f"{name}: {''.join(traceback.format_exception(error))}".rstrip())
+        return self.codes.unknown if on_error is None else on_error
+
+    def _refuse(self, name: str, on_error: int | None) -> int:
+        code, reason = self._refusal or (self.codes.unknown, "")
+        self.faults.replace(f"{name}: {reason}")
+        return code if on_error is None else on_error
+
+    # -- waiting ---------------------------------------------------------------------------------------------------
+
+    def wait(self, is_done: Callable[[], bool], timeout: float | None = None) -> bool:
+        """Wait, without the lock, until `is_done()`; returns whether it is. Only within a call.
+
+        Raises:
+            KeyboardInterrupt: Ctrl-C was pressed and this is the main thread.
+            CallError: the process ends, or this is a worker thread, which must not wait for itself.
+        """
+        deadline = None if timeout is None else time.monotonic() + timeout
+        is_main = threading.get_ident() == self._main
+        while not is_done():
+            if self.closing:
+                raise CallError(self.codes.deinitialized)
+            if threading.get_ident() in self._workers:
+                raise CallError(self.codes.unknown, "a blocking call from a host function would wait for itself")
+            if is_main and self.interrupts.pending:
+                self.on_interrupted_wait()
+                raise KeyboardInterrupt
+            left = _POLL_SECONDS if deadline is None else min(_POLL_SECONDS, deadline - time.monotonic())
+            if left <= 0:
+                return False
+            self._sleep(left)
+        return True
+
+    def _sleep(self, seconds: float) -> None:
+        depth, self._depth = self._depth, 0
+        self._sleepers += 1
+        try:
+            self.changed.wait(seconds)
+        finally:
+            self._sleepers -= 1
+            self._depth = depth
+
+    def add_worker(self) -> None:
+        """Declare the calling thread to be one that runs enqueued work."""
+        self._workers.add(threading.get_ident())
+
+    # -- fork and exit ---------------------------------------------------------------------------------------------
+
+    def refuse_after_fork(self) -> None:
+        """To be run in a forked child: no worker exists there, and the lock may be held by a thread that is gone."""
+        self.faults.reset_lock()
+        self._refusal = (
+            self.codes.not_initialized,
+            f"process {os.getpid()} was forked from one that uses the virtual GPU, whose worker threads do not exist "
+            'here; start it with multiprocessing\'s "spawn" method (or subprocess) instead of fork',
+        )
+
+    def close(self, seconds: float) -> None:
+        """Make waiting calls return, and wait up to `seconds` for the calls of other threads to leave."""
+        self.closing = True
+        deadline = time.monotonic() + seconds
+        if self.lock.acquire(timeout=seconds):
+            try:
+                self.changed.notify_all()
+                while self._sleepers > 0 and time.monotonic() < deadline:
+                    self.changed.wait(_POLL_SECONDS)
+            finally:
+                self.lock.release()

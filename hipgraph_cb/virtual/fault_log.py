@@ -1,0 +1,50 @@
+"""What the virtual device has to say about the last failure, beyond the code that a C function can return."""
+
+from __future__ import annotations
+
+import threading
+
+_MOST_ENTRIES = 20
+
+
+class FaultLog:
+    """Texts about the last failing call or faulting kernel.
+
+    A failure that explains itself adds a text. A later failure without one of its own clears the log, so that what
+    `report` returns always belongs to the last failure; successful calls leave it alone.
+    """
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._entries: list[str] = []
+        self._is_fresh = False
+
+    def add(self, text: str) -> None:
+        """Tell something about the failure that is about to be returned."""
+        with self._lock:
+            if not self._is_fresh:
+                self._entries.clear()
+            self._is_fresh = True
+            if text not in self._entries and len(self._entries) < _MOST_ENTRIES:
+                self._entries.append(text)
+
+    def replace(self, text: str) -> None:
+        """Tell this and nothing else."""
+        with self._lock:
+            self._entries[:] = [text]
+
+    def failed(self) -> None:
+        """A call has failed: what was added since the failure before it belongs to it."""
+        with self._lock:
+            if not self._is_fresh:
+                self._entries.clear()
+            self._is_fresh = False
+
+    def report(self) -> str | None:
+        """All texts about the last failure, or None."""
+        with self._lock:
+            return "\n".join(self._entries) or None
+
+    def reset_lock(self) -> None:
+        """After a fork: the thread that held the lock may be gone."""
+        self._lock = threading.Lock()

@@ -1,0 +1,68 @@
+"""Which symbol version AMD's libamdhip64 gives each function.
+
+A client that was linked against AMD's library asks for these names. Functions not listed carry `hip_4.2`, the oldest.
+The versions are those of the linker script of AMD's runtime (see THIRD_PARTY.md).
+"""
+
+from __future__ import annotations
+
+OLDEST = "hip_4.2"
+
+_LISTED = {
+    "hip_4.3": """hipGraphCreate hipGraphDestroy hipGraphAddKernelNode hipGraphAddMemsetNode hipGraphAddMemcpyNode
+        hipGraphAddMemcpyNode1D hipGraphInstantiate hipGraphLaunch hipStreamIsCapturing hipStreamBeginCapture
+        hipStreamEndCapture hipGraphExecDestroy hipDrvMemcpy2DUnaligned hipArrayDestroy""",
+    "hip_4.4": """hipGraphGetNodes hipGraphGetRootNodes hipGraphKernelNodeGetParams hipGraphKernelNodeSetParams
+        hipGraphMemcpyNodeGetParams hipGraphMemcpyNodeSetParams hipGraphMemsetNodeGetParams
+        hipGraphMemsetNodeSetParams hipGraphAddDependencies hipStreamWaitValue32 hipStreamWaitValue64
+        hipStreamWriteValue32 hipStreamWriteValue64 hipGraphExecKernelNodeSetParams hipGraphAddEmptyNode""",
+    "hip_4.5": """hipStreamUpdateCaptureDependencies hipGraphRemoveDependencies hipGraphGetEdges
+        hipGraphNodeGetDependencies hipGraphNodeGetDependentNodes hipGraphNodeGetType hipGraphDestroyNode
+        hipGraphClone hipGraphNodeFindInClone hipGraphAddChildGraphNode hipGraphChildGraphNodeGetGraph
+        hipGraphExecChildGraphNodeSetParams hipGraphAddMemcpyNodeFromSymbol hipGraphMemcpyNodeSetParamsFromSymbol
+        hipGraphExecMemcpyNodeSetParamsFromSymbol hipGraphAddMemcpyNodeToSymbol hipGraphMemcpyNodeSetParamsToSymbol
+        hipGraphExecMemcpyNodeSetParamsToSymbol hipGraphExecMemcpyNodeSetParams hipGraphMemcpyNodeSetParams1D
+        hipGraphExecMemcpyNodeSetParams1D hipGraphAddEventRecordNode hipGraphEventRecordNodeGetEvent
+        hipGraphEventRecordNodeSetEvent hipGraphExecEventRecordNodeSetEvent hipGraphAddEventWaitNode
+        hipGraphEventWaitNodeGetEvent hipGraphEventWaitNodeSetEvent hipGraphExecEventWaitNodeSetEvent
+        hipGraphAddHostNode hipGraphHostNodeGetParams hipGraphHostNodeSetParams hipGraphExecHostNodeSetParams
+        hipGraphExecUpdate hipGraphInstantiateWithFlags hipGraphExecMemsetNodeSetParams
+        hipDeviceGetGraphMemAttribute hipDeviceSetGraphMemAttribute hipDeviceGraphMemTrim hipStreamGetCaptureInfo
+        hipStreamGetCaptureInfo_v2""",
+    "hip_5.0": """hipPointerGetAttribute hipDrvPointerGetAttributes hipThreadExchangeStreamCaptureMode
+        hipGraphKernelNodeSetAttribute hipGraphKernelNodeGetAttribute""",
+    "hip_5.1": """hipDeviceGetUuid hipDeviceGetDefaultMemPool hipDeviceSetMemPool hipDeviceGetMemPool hipMallocAsync
+        hipFreeAsync hipMemPoolTrimTo hipMemPoolSetAttribute hipMemPoolGetAttribute hipMemPoolSetAccess
+        hipMemPoolGetAccess hipMemPoolCreate hipMemPoolDestroy hipMallocFromPoolAsync""",
+    "hip_5.2": """hipMemcpy_spt hipMemcpyAsync_spt hipStreamSynchronize_spt hipMemset_spt hipStreamQuery_spt
+        hipStreamGetFlags_spt hipStreamGetPriority_spt hipStreamWaitEvent_spt hipEventRecord_spt
+        hipLaunchKernel_spt""",
+    "hip_5.3": """hipDeviceSetLimit hipGraphLaunch_spt hipStreamBeginCapture_spt hipStreamEndCapture_spt
+        hipStreamIsCapturing_spt hipMemsetAsync_spt hipDrvGetErrorName hipDrvGetErrorString hipUserObjectCreate
+        hipUserObjectRelease hipUserObjectRetain hipGraphRetainUserObject hipGraphReleaseUserObject
+        hipLaunchHostFunc hipLaunchHostFunc_spt hipGraphDebugDotPrint hipGraphKernelNodeCopyAttributes
+        hipGraphNodeGetEnabled hipGraphNodeSetEnabled hipGraphUpload""",
+    "hip_5.5": """hipModuleLaunchCooperativeKernel hipGraphAddMemAllocNode hipGraphMemAllocNodeGetParams
+        hipGraphAddMemFreeNode hipGraphMemFreeNodeGetParams hipGraphAddNode""",
+    "hip_5.6": "hipDrvGraphAddMemcpyNode hipDrvGraphAddMemsetNode",
+    "hip_6.0": """hipChooseDeviceR0600 hipGetDevicePropertiesR0600 hipExtGetLastError hipDrvGraphMemcpyNodeSetParams
+        hipDrvGraphMemcpyNodeGetParams""",
+    "hip_6.1": "hipGraphInstantiateWithParams hipGetProcAddress hipStreamBeginCaptureToGraph",
+    "hip_6.2": """hipGetFuncBySymbol hipDrvGraphExecMemcpyNodeSetParams hipDrvGraphExecMemsetNodeSetParams
+        hipSetValidDevices hipGraphExecGetFlags hipGraphNodeSetParams hipGraphExecNodeSetParams""",
+    "hip_6.4": "hipEventRecordWithFlags",
+    "hip_6.5": "hipLaunchKernelExC hipDrvLaunchKernelEx",
+    "hip_7.1": """hipModuleGetFunctionCount hipMemsetD2D8 hipMemsetD2D8Async hipMemsetD2D16 hipMemsetD2D16Async
+        hipMemsetD2D32 hipMemsetD2D32Async hipModuleLoadFatBinary hipStreamGetId""",
+    "hip_7.2": "hipLibraryLoadData hipLibraryUnload hipLibraryGetKernel hipLibraryGetKernelCount hipKernelGetName",
+}
+
+VERSIONS = (OLDEST, *_LISTED)
+"""Every version name, oldest first."""
+
+_OF_FUNCTION = {name: version for version, names in _LISTED.items() for name in names.split()}
+
+
+def symbol_version(function: str) -> str:
+    """The symbol version of a function of libamdhip64."""
+    return _OF_FUNCTION.get(function, OLDEST)

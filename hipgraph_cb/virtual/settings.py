@@ -1,0 +1,77 @@
+"""The settings of the virtual device, each from an environment variable `HIPGRAPH_CB_VIRTUAL_*`."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from hipgraph_cb.errors import InvalidArgumentError
+
+PREFIX = "HIPGRAPH_CB_VIRTUAL_"
+_UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
+
+
+@dataclass(frozen=True)
+class Settings:
+    """How the virtual devices of this process behave.
+
+    Attributes:
+        memory: bytes of device memory of each device.
+        seed: chooses the order in which independent work runs.
+        profile: whose behaviour is copied where AMD's versions differ: "6.4" or "7.2".
+        watchdog: seconds after which a kernel is stopped, or 0 for never.
+    """
+
+    memory: int = 16 << 30
+    seed: int = 0
+    profile: str = "7.2"
+    watchdog: float = 60.0
+
+    @classmethod
+    def from_environment(cls, environment: Mapping[str, str] | None = None) -> Settings:
+        """The defaults, changed by the variables that are set.
+
+        Raises:
+            InvalidArgumentError: a variable does not hold what its name promises.
+        """
+        variables = os.environ if environment is None else environment
+        settings = cls()
+        readers: tuple[tuple[str, Callable[[str], Any], str], ...] = (
+            ("memory", _bytes, "a number of bytes, or of units: 512M, 16G"),
+            ("seed", int, "an integer"),
+            ("profile", _profile, "6.4 or 7.2"),
+            ("watchdog", _seconds, "seconds, 0 for no limit"),
+        )
+        for name, read, allowed in readers:
+            text = variables.get(PREFIX + name.upper())
+            if text is None:
+                continue
+            try:
+                settings = replace(settings, **{name: read(text.strip())})
+            except ValueError as error:
+                raise InvalidArgumentError(
+                    f"{PREFIX}{name.upper()} cannot be understood", found=repr(text), allowed=allowed
+                ) from error
+        return settings
+
+
+def _bytes(text: str) -> int:
+    number, unit = (text[:-1], text[-1].upper()) if text[-1:].isalpha() else (text, "")
+    if unit not in _UNITS or not number.isdigit() or int(number) == 0:
+        raise ValueError(text)
+    return int(number) * _UNITS[unit]
+
+
+def _profile(text: str) -> str:
+    if text not in ("6.4", "7.2"):
+        raise ValueError(text)
+    return text
+
+
+def _seconds(text: str) -> float:
+    seconds = float(text)
+    if not 0 <= seconds < float("inf"):
+        raise ValueError(text)
+    return seconds

@@ -1,0 +1,254 @@
+"""Write an ELF shared object for x86-64 Linux whose functions jump through slots. No compiler is involved.
+
+Each exported function is one `jmp *slot(%rip)`. The slots lie in writable memory; at load time the dynamic loader
+points every slot at a native fallback in the same file, which returns a constant. So a call is answered at any
+moment: before the slots are wired to Python, after the interpreter has gone, and in between.
+
+The file has two loadable segments (headers, tables and code; dynamic table and slots), a SysV hash table and, where
+an export names a version, symbol versions: a client that was linked against versioned symbols refuses a library
+without them.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+SLOTS_SYMBOL = "hipgraph_cb_slots"
+PAGE = 0x1000
+ENTRY_SIZE = 8  # a stub and a fallback take eight bytes each
+
+_ELF_HEADER_SIZE, _PROGRAM_HEADER_SIZE, _SYMBOL_SIZE, _RELOCATION_SIZE = 64, 56, 24, 24
+_PT_LOAD, _PT_DYNAMIC, _PT_GNU_STACK = 1, 2, 0x6474E551
+_READ_EXECUTE, _READ_WRITE = 5, 6
+_R_X86_64_RELATIVE = 8
+_DT_HASH, _DT_STRTAB, _DT_SYMTAB, _DT_RELA, _DT_RELASZ, _DT_RELAENT = 4, 5, 6, 7, 8, 9
+_DT_STRSZ, _DT_SYMENT, _DT_SONAME = 10, 11, 14
+_DT_RELACOUNT, _DT_VERSYM, _DT_VERDEF, _DT_VERDEFNUM = 0x6FFFFFF9, 0x6FFFFFF0, 0x6FFFFFFC, 0x6FFFFFFD
+_GLOBAL_FUNCTION, _GLOBAL_OBJECT = 0x12, 0x11
+_VERSION_GLOBAL = 1
+_DEFINED = 1  # any section index but 0: the file has no section headers
+
+
+@dataclass(frozen=True)
+class ExportedFunction:
+    """One function of the shared object.
+
+    Attributes:
+        name: its symbol.
+        version: its symbol version, or None.
+        fallback: what it returns while its slot is not wired: a 32-bit integer, or the address of this C string.
+    """
+
+    name: str
+    version: str | None = None
+    fallback: int | str = 0
+
+
+def build_image(soname: str, functions: Sequence[ExportedFunction], extra_versions: Iterable[str] = ()) -> bytes:
+    """The bytes of a shared object called `soname`; slot i of the symbol `hipgraph_cb_slots` belongs to function i.
+
+    Args:
+        extra_versions: version names to define although no function carries them.
+    """
+    versions = list(dict.fromkeys([f.version for f in functions if f.version is not None] + list(extra_versions)))
+    strings = _Strings()
+    tables = _Tables(soname, functions, versions, strings)
+    place = _Placement(len(functions), tables, strings, _fallback_strings(functions))
+    return _assemble(soname, functions, versions, strings, tables, place)
+
+
+class _Strings:
+    """The dynamic string table; equal strings share an offset."""
+
+    def __init__(self) -> None:
+        self.data = bytearray(b"\0")
+        self._offsets: dict[str, int] = {}
+
+    def offset(self, text: str) -> int:
+        if text not in self._offsets:
+            self._offsets[text] = len(self.data)
+            self.data += text.encode() + b"\0"
+        return self._offsets[text]
+
+
+class _Tables:
+    """The tables whose size does not depend on addresses: hash, symbol versions, version definitions."""
+
+    def __init__(
+        self, soname: str, functions: Sequence[ExportedFunction], versions: Sequence[str], strings: _Strings
+    ) -> None:
+        names = [function.name for function in functions] + [SLOTS_SYMBOL]
+        for name in [soname, *names]:
+            strings.offset(name)
+        self.symbol_count = 1 + len(names)
+        self.hash = _hash_table(names)
+        index = {version: number for number, version in enumerate(versions, _VERSION_GLOBAL + 1)}
+        numbers = [0, *(index.get(function.version or "", _VERSION_GLOBAL) for function in functions), _VERSION_GLOBAL]
+        self.version_symbols = struct.pack(f"<{len(numbers)}H", *numbers) if versions else b""
+        self.version_definitions = _version_definitions([soname, *versions], strings) if versions else b""
+
+
+class _Placement:
+    """Where everything lies; file offset and virtual address are the same number."""
+
+    def __init__(self, count: int, tables: _Tables, strings: _Strings, fallback_strings: bytes) -> None:
+        self._end = _ELF_HEADER_SIZE + 4 * _PROGRAM_HEADER_SIZE
+        self.hash = self._next(len(tables.hash))
+        self.symbols = self._next(tables.symbol_count * _SYMBOL_SIZE)
+        self.version_symbols = self._next(len(tables.version_symbols))
+        self.version_definitions = self._next(len(tables.version_definitions))
+        self.relocations = self._next(count * _RELOCATION_SIZE)
+        self.strings = self._next(len(strings.data))
+        self.fallback_strings = self._next(len(fallback_strings))
+        self.stubs = self._next(count * ENTRY_SIZE)
+        self.fallbacks = self._next(count * ENTRY_SIZE)
+        self.end_of_code = self._end
+        self.dynamic = -(-self._end // PAGE) * PAGE
+        self.slots = self.dynamic + 16 * 16
+        self.end = self.slots + 8 * count
+
+    def _next(self, size: int) -> int:
+        start = -(-self._end // 16) * 16
+        self._end = start + size
+        return start
+
+
+def _assemble(
+    soname: str,
+    functions: Sequence[ExportedFunction],
+    versions: Sequence[str],
+    strings: _Strings,
+    tables: _Tables,
+    place: _Placement,
+) -> bytes:
+    image = bytearray(place.end)
+    for offset, data in (
+        (0, _headers(place)),
+        (place.hash, tables.hash),
+        (place.symbols, _symbols(functions, strings, place)),
+        (place.version_symbols, tables.version_symbols),
+        (place.version_definitions, tables.version_definitions),
+        (place.relocations, _relocations(len(functions), place)),
+        (place.strings, bytes(strings.data)),
+        (place.fallback_strings, _fallback_strings(functions)),
+        (place.stubs, _stubs(len(functions), place)),
+        (place.fallbacks, _fallbacks(functions, place)),
+        (place.dynamic, _dynamic(soname, len(functions), len(versions), strings, place)),
+    ):
+        image[offset : offset + len(data)] = data
+    return bytes(image)
+
+
+def elf_hash(name: str) -> int:
+    """The hash of the System V ABI, used by DT_HASH and by version definitions."""
+    value = 0
+    for byte in name.encode():
+        value = (value << 4) + byte
+        high = value & 0xF0000000
+        value = (value ^ (high >> 24)) & ~high
+    return value & 0xFFFFFFFF
+
+
+def _hash_table(names: Sequence[str]) -> bytes:
+    bucket_count = max(1, len(names))
+    buckets = [0] * bucket_count
+    chains = [0] * (len(names) + 1)
+    for index, name in enumerate(names, 1):
+        bucket = elf_hash(name) % bucket_count
+        chains[index], buckets[bucket] = buckets[bucket], index
+    return struct.pack(f"<{2 + len(buckets) + len(chains)}I", len(buckets), len(chains), *buckets, *chains)
+
+
+def _version_definitions(names: Sequence[str], strings: _Strings) -> bytes:
+    """Elf64_Verdef with one Elf64_Verdaux each; the first names the file itself and is flagged as the base."""
+    records = bytearray()
+    for index, name in enumerate(names, _VERSION_GLOBAL):
+        is_base, is_last = index == _VERSION_GLOBAL, index == len(names)
+        records += struct.pack("<HHHHIII", 1, int(is_base), index, 1, elf_hash(name), 20, 0 if is_last else 28)
+        records += struct.pack("<II", strings.offset(name), 0)
+    return bytes(records)
+
+
+def _headers(place: _Placement) -> bytes:
+    header = b"\x7fELF\x02\x01\x01" + bytes(9)
+    header += struct.pack("<HHIQQQIHHHHHH", 3, 62, 1, 0, _ELF_HEADER_SIZE, 0, 0, _ELF_HEADER_SIZE, 56, 4, 64, 0, 0)
+    writable = place.end - place.dynamic
+    segments = (
+        (_PT_LOAD, _READ_EXECUTE, 0, place.end_of_code, PAGE),
+        (_PT_LOAD, _READ_WRITE, place.dynamic, writable, PAGE),
+        (_PT_DYNAMIC, _READ_WRITE, place.dynamic, place.slots - place.dynamic, 8),
+        (_PT_GNU_STACK, _READ_WRITE, 0, 0, 16),
+    )
+    for kind, flags, start, size, alignment in segments:
+        header += struct.pack("<IIQQQQQQ", kind, flags, start, start, start, size, size, alignment)
+    return header
+
+
+def _symbols(functions: Sequence[ExportedFunction], strings: _Strings, place: _Placement) -> bytes:
+    table = bytearray(_SYMBOL_SIZE)
+    for index, function in enumerate(functions):
+        address = place.stubs + ENTRY_SIZE * index
+        name = strings.offset(function.name)
+        table += struct.pack("<IBBHQQ", name, _GLOBAL_FUNCTION, 0, _DEFINED, address, ENTRY_SIZE)
+    slots = strings.offset(SLOTS_SYMBOL)
+    table += struct.pack("<IBBHQQ", slots, _GLOBAL_OBJECT, 0, _DEFINED, place.slots, 8 * len(functions))
+    return bytes(table)
+
+
+def _relocations(count: int, place: _Placement) -> bytes:
+    return b"".join(
+        struct.pack("<QQQ", place.slots + 8 * index, _R_X86_64_RELATIVE, place.fallbacks + ENTRY_SIZE * index)
+        for index in range(count)
+    )
+
+
+def _stubs(count: int, place: _Placement) -> bytes:
+    """`jmp *slot(%rip)`, padded with int3."""
+    code = bytearray()
+    for index in range(count):
+        next_instruction = place.stubs + ENTRY_SIZE * index + 6
+        code += b"\xff\x25" + struct.pack("<i", place.slots + 8 * index - next_instruction) + b"\xcc\xcc"
+    return bytes(code)
+
+
+def _fallback_strings(functions: Sequence[ExportedFunction]) -> bytes:
+    return b"".join(f.fallback.encode() + b"\0" for f in functions if isinstance(f.fallback, str))
+
+
+def _fallbacks(functions: Sequence[ExportedFunction], place: _Placement) -> bytes:
+    """`mov $code, %eax; ret`, or `lea string(%rip), %rax; ret`."""
+    code = bytearray()
+    text = place.fallback_strings
+    for index, function in enumerate(functions):
+        if isinstance(function.fallback, str):
+            next_instruction = place.fallbacks + ENTRY_SIZE * index + 7
+            code += b"\x48\x8d\x05" + struct.pack("<i", text - next_instruction) + b"\xc3"
+            text += len(function.fallback.encode()) + 1
+        else:
+            code += b"\xb8" + struct.pack("<I", function.fallback & 0xFFFFFFFF) + b"\xc3\xcc\xcc"
+    return bytes(code)
+
+
+def _dynamic(soname: str, count: int, version_count: int, strings: _Strings, place: _Placement) -> bytes:
+    rows = [
+        (_DT_SONAME, strings.offset(soname)),
+        (_DT_HASH, place.hash),
+        (_DT_STRTAB, place.strings),
+        (_DT_STRSZ, len(strings.data)),
+        (_DT_SYMTAB, place.symbols),
+        (_DT_SYMENT, _SYMBOL_SIZE),
+        (_DT_RELA, place.relocations),
+        (_DT_RELASZ, count * _RELOCATION_SIZE),
+        (_DT_RELAENT, _RELOCATION_SIZE),
+        (_DT_RELACOUNT, count),
+    ]
+    if version_count:
+        rows += [
+            (_DT_VERSYM, place.version_symbols),
+            (_DT_VERDEF, place.version_definitions),
+            (_DT_VERDEFNUM, version_count + 1),
+        ]
+    rows.append((0, 0))
+    return b"".join(struct.pack("<QQ", tag, value) for tag, value in rows)

@@ -1,0 +1,184 @@
+"""The thread that runs what was enqueued on one virtual device.
+
+Operations form a graph: each waits for those it was submitted after. Among the ready ones the worker picks the next
+by a seeded random generator, one step at a time, so independent work interleaves in an arbitrary order that can be
+repeated. An operation that fails takes those behind it along.
+"""
+
+from __future__ import annotations
+
+import random
+import threading
+import time
+from collections.abc import Callable, Iterable
+
+from hipgraph_cb.virtual.callbacks import CallGate
+
+
+class Operation:
+    """A piece of enqueued work.
+
+    Args:
+        step: does a part of the work, without the gate's lock; returns True when nothing is left. It gets the
+            operation, to ask `should_stop` of.
+        label: what it is, for people.
+
+    Attributes:
+        is_done: it has run, failed or been skipped.
+        error: why it did not run to its end.
+        started, finished: seconds of `time.perf_counter`, 0.0 before.
+        stop_reason: set to make it stop early.
+    """
+
+    __slots__ = (
+        "_blockers",
+        "_followers",
+        "_inherited",
+        "error",
+        "finished",
+        "is_done",
+        "label",
+        "started",
+        "step",
+        "stop_reason",
+        "worker",
+    )
+
+    def __init__(self, worker: Worker, step: Callable[[Operation], bool], label: str) -> None:
+        self.worker = worker
+        self.step = step
+        self.label = label
+        self.is_done = False
+        self.error: BaseException | None = None
+        self.started = 0.0
+        self.finished = 0.0
+        self.stop_reason: str | None = None
+        self._blockers = 0
+        self._followers: list[tuple[Operation, bool]] = []
+        self._inherited: BaseException | None = None
+
+    def _wait_for(self, other: Operation, inherits: bool) -> None:
+        if not other.is_done:
+            other._followers.append((self, inherits))
+            self._blockers += 1
+        elif inherits and other.error is not None:
+            self._inherited = self._inherited or other.error
+
+
+class Worker:
+    """One device's worker. All methods except the thread itself need the gate's lock.
+
+    Args:
+        on_failure: called, with the lock, with an operation that has failed by itself.
+    """
+
+    def __init__(
+        self, gate: CallGate, seed: int, name: str, on_failure: Callable[[Operation, BaseException], None]
+    ) -> None:
+        self._gate = gate
+        self._random = random.Random(seed)
+        self._name = name
+        self._on_failure = on_failure
+        self._ready: list[Operation] = []
+        self._wake = threading.Condition(gate.lock)
+        self._thread: threading.Thread | None = None
+        self._unfinished = 0
+        self.running: Operation | None = None
+
+    @property
+    def is_idle(self) -> bool:
+        """Everything submitted is done."""
+        return self._unfinished == 0
+
+    def submit(
+        self,
+        step: Callable[[Operation], bool],
+        label: str,
+        after: Iterable[Operation] = (),
+        ordered_after: Iterable[Operation] = (),
+    ) -> Operation:
+        """Enqueue work behind other operations.
+
+        Args:
+            after: what it stands on: if one of these fails, it is skipped with the same error.
+            ordered_after: what merely has to be over before.
+        """
+        operation = Operation(self, step, label)
+        for other in after:
+            operation._wait_for(other, inherits=True)
+        for other in ordered_after:
+            operation._wait_for(other, inherits=False)
+        self._unfinished += 1
+        if operation._blockers == 0:
+            self._make_ready(operation)
+        return operation
+
+    def stop_running(self, reason: str) -> None:
+        """Ask the operation that runs now, if any, to stop."""
+        if self.running is not None:
+            self.running.stop_reason = reason
+
+    def join(self, seconds: float) -> None:
+        """Wait for the thread to end, after the gate has been closed. Without the lock."""
+        with self._gate.lock:
+            self._wake.notify_all()
+        if self._thread is not None:
+            self._thread.join(seconds)
+
+    def _make_ready(self, operation: Operation) -> None:
+        if operation._inherited is not None:
+            self._finish(operation, operation._inherited)
+            return
+        self._ready.append(operation)
+        if self._thread is None:
+            self._thread = threading.Thread(target=self._run, name=self._name, daemon=True)
+            self._thread.start()
+        self._wake.notify()
+
+    def _finish(self, operation: Operation, error: BaseException | None) -> None:
+        finished = [(operation, error)]
+        while finished:
+            done, reason = finished.pop()
+            done.is_done = True
+            done.error = reason
+            done.finished = time.perf_counter()
+            done.worker._unfinished -= 1
+            followers, done._followers = done._followers, []
+            for follower, inherits in followers:
+                if inherits and reason is not None:
+                    follower._inherited = follower._inherited or reason
+                follower._blockers -= 1
+                if follower._blockers == 0:
+                    if follower._inherited is not None:
+                        finished.append((follower, follower._inherited))
+                    else:
+                        follower.worker._make_ready(follower)
+        self._gate.changed.notify_all()
+
+    def _run(self) -> None:
+        with self._gate.lock:
+            self._gate.add_worker()
+            while not self._gate.closing:
+                if not self._ready:
+                    self._wake.wait()
+                    continue
+                self._take_a_step(self._ready[self._random.randrange(len(self._ready))])
+
+    def _take_a_step(self, operation: Operation) -> None:
+        self.running = operation
+        error: BaseException | None = None
+        self._gate.lock.release()
+        try:
+            if not operation.started:
+                operation.started = time.perf_counter()
+            is_finished = operation.step(operation)
+        except BaseException as failure:  # noqa: BLE001 - whatever it is, the waiting call reports it
+            is_finished, error = True, failure
+        finally:
+            self._gate.lock.acquire()
+        self.running = None
+        if is_finished:
+            self._ready.remove(operation)
+            if error is not None:
+                self._on_failure(operation, error)
+            self._finish(operation, error)

@@ -1,0 +1,41 @@
+"""Settings from the environment."""
+
+from __future__ import annotations
+
+import pytest
+
+from hipgraph_cb.errors import InvalidArgumentError
+from hipgraph_cb.virtual.settings import Settings
+
+
+def test_without_variables_the_defaults_hold():
+    assert Settings.from_environment({}) == Settings(memory=16 << 30, seed=0, profile="7.2", watchdog=60.0)
+
+
+def test_each_setting_has_a_variable():
+    variables = {
+        "HIPGRAPH_CB_VIRTUAL_MEMORY": "512M",
+        "HIPGRAPH_CB_VIRTUAL_SEED": "7",
+        "HIPGRAPH_CB_VIRTUAL_PROFILE": "6.4",
+        "HIPGRAPH_CB_VIRTUAL_WATCHDOG": "0.5",
+    }
+    assert Settings.from_environment(variables) == Settings(memory=512 << 20, seed=7, profile="6.4", watchdog=0.5)
+
+
+@pytest.mark.parametrize("name, text", [
+    ("MEMORY", "much"), ("MEMORY", "0"), ("MEMORY", "12Q"), ("SEED", "x"), ("PROFILE", "5.0"),
+    ("WATCHDOG", "-1"), ("WATCHDOG", "inf"), ("WATCHDOG", "nan"), ("WATCHDOG", ""),
+])  # fmt: skip
+def test_a_value_that_makes_no_sense_is_refused(name, text):
+    with pytest.raises(InvalidArgumentError, match=f"HIPGRAPH_CB_VIRTUAL_{name} cannot be understood"):
+        Settings.from_environment({f"HIPGRAPH_CB_VIRTUAL_{name}": text})
+
+
+def test_a_refusal_says_what_is_allowed():
+    with pytest.raises(InvalidArgumentError) as caught:
+        Settings.from_environment({"HIPGRAPH_CB_VIRTUAL_MEMORY": "much"})
+    assert str(caught.value) == (
+        "HIPGRAPH_CB_VIRTUAL_MEMORY cannot be understood\n"
+        "  found: 'much'\n"
+        "  allowed: a number of bytes, or of units: 512M, 16G"
+    )

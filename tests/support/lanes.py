@@ -1,0 +1,33 @@
+"""One chunk of waves on which single instructions are tried."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hipgraph_cb.virtual.isa.instruction import Instruction
+from hipgraph_cb.virtual.isa.placement import Placement
+from hipgraph_cb.virtual.isa.registry import CompileContext, compiler_of
+from hipgraph_cb.virtual.isa.state import State
+from hipgraph_cb.virtual.memory import Memory
+
+
+def make_state(memory: Memory, *, groups: int = 1, waves_per_group: int = 1, lds_size: int = 0) -> State:
+    """Waves of `groups` workgroups at the start of a kernel named `tried`, every lane on."""
+    placement = Placement("tried", 0x1000, 0, (groups, 1, 1), 0, groups, waves_per_group)
+    return State(memory, placement, lds_size=lds_size)
+
+
+def run(state: State, mnemonic: str, form: str, **fields: int) -> None:
+    """Execute one instruction, given by its fields."""
+    instruction = Instruction(0, 8, form, mnemonic, fields)
+    compiler = compiler_of(mnemonic)
+    assert compiler is not None, f"{mnemonic} is not implemented"
+    step = compiler(instruction, CompileContext())
+    assert callable(step)
+    step(state)
+
+
+def lanes_of(state: State, register: int) -> NDArray[np.uint32]:
+    """The value of a vector register in every lane, [waves, 64]."""
+    return np.array(state.full(state.read_vgpr(register)))

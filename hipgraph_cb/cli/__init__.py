@@ -13,7 +13,7 @@ from collections.abc import Sequence
 
 from hipgraph_cb.errors import HipGraphError
 
-SUBCOMMANDS = ("doctor", "demo")
+SUBCOMMANDS = ("doctor", "inspect", "demo")
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

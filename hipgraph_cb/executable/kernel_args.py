@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import Enum
 from functools import cached_property
+from typing import NamedTuple
 
 from hipgraph_cb.errors import InvalidArgumentError
 from hipgraph_cb.executable.metadata import ArgumentMetadata, KernelMetadata
@@ -30,6 +31,9 @@ _KINDS = {
     "by_value": ParameterKind.VALUE,
     "dynamic_shared_pointer": ParameterKind.DYNAMIC_LDS,
 }
+
+# Plain values that people pass where a buffer belongs; the caller refuses whatever else is no buffer.
+_NOT_POINTERS = frozenset({bool, int, float, bytes, str})
 
 
 @dataclass(frozen=True)
@@ -64,8 +68,7 @@ class HiddenArgument:
     size: int
 
 
-@dataclass(frozen=True)
-class PackedArguments:
+class PackedArguments(NamedTuple):
     """The kernarg block with every scalar in place and zeros elsewhere; `pointers`: what belongs at which offset."""
 
     block: bytes
@@ -114,11 +117,12 @@ class KernargLayout:
         Raises:
             InvalidArgumentError: wrong count, size or type; the signature and what was given are part of the message.
         """
-        if len(values) != len(self._writers):
+        writers = self._writers
+        if len(values) != len(writers):
             raise self._wrong_count(values)
         block = bytearray(self.size)
         pointers: list[tuple[int, object]] = []
-        for value, (offset, end, encode) in zip(values, self._writers, strict=True):
+        for value, (offset, end, encode) in zip(values, writers):  # noqa: B905  # the lengths were compared
             if encode is not None:
                 try:
                     block[offset:end] = encode(value)
@@ -126,8 +130,8 @@ class KernargLayout:
                     raise self._wrong_value(values, offset, error.found, error.allowed) from None
             elif value is None or (type(value) is int and value == 0):
                 continue
-            elif isinstance(value, (int, float, bytes, str)):
-                found = f"{type(value).__name__} {value!r}"
+            elif type(value) in _NOT_POINTERS:
+                found = f"{type(value).__name__} {_shown(value)}"
                 raise self._wrong_value(values, offset, found, "a buffer, a view, a slot, or None for null")
             else:
                 pointers.append((offset, value))
@@ -152,7 +156,8 @@ class KernargLayout:
                 next_step="give one binding for each pointer and the by-value arguments as 32-bit words, or use args=",
                 detail=self.signature(),
             )
-        given, blob, values = iter(bindings), _words(self.kernel, words), []
+        given, blob = iter(bindings), _words(self.kernel, words)
+        values: list[object] = []
         for parameter in self.parameters:
             if parameter.kind is ParameterKind.VALUE:
                 values.append(blob[: parameter.size])
@@ -236,6 +241,8 @@ def _listed(values: Sequence[object]) -> str:
 
 
 def _shown(value: object) -> str:
+    if isinstance(value, int) and value.bit_length() > 128:
+        return f"a number of {value.bit_length()} bits"
     if isinstance(value, (int, float, str, type(None))):
         return repr(value)[:40]
     if isinstance(value, (bytes, bytearray)):

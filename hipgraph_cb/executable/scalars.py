@@ -30,7 +30,14 @@ _NAMED_TYPES: dict[str, tuple[str, int]] = {
     "float": ("float", 4),
     "double": ("float", 8),
 }
-_FLOAT_FORMATS = {2: "<e", 4: "<f", 8: "<d"}
+_FLOAT_OF_SIZE = {2: "<e", 4: "<f", 8: "<d"}
+_FLOAT_FORMATS = {(size, kind): form for size, form in _FLOAT_OF_SIZE.items() for kind in ("float", "untyped")}
+_INTEGER_FORMATS = {
+    (size, kind): "<" + (form.lower() if kind == "signed" else form)
+    for size, form in {1: "B", 2: "H", 4: "I", 8: "Q"}.items()
+    for kind in ("signed", "unsigned", "untyped")
+}
+_INTEGER_SIZES = (1, 2, 4, 8)
 
 Encoder = Callable[[object], bytes]
 
@@ -53,46 +60,64 @@ def encoder(size: int, type_name: str | None) -> Encoder:
     kind, named_size = _NAMED_TYPES.get(type_name or "", ("untyped", size))
     if named_size != size:
         kind = "untyped"
+    fast = {int: _fast_format(_INTEGER_FORMATS, size, kind), float: _fast_format(_FLOAT_FORMATS, size, kind)}
 
     def encode(value: object) -> bytes:
-        if type(value) is int:
-            return _encode_integer(value, size, kind)
-        if isinstance(value, (bool, int)):
-            return _encode_integer(int(value), size, kind)
+        pack = fast.get(type(value))
+        if pack is not None:
+            try:
+                return pack(value)
+            except (struct.error, OverflowError):
+                pass  # out of range, or a negative untyped number: the rules below decide
         if type(value) is float:
             return _encode_float(value, size, kind)
+        if isinstance(value, int):
+            return _encode_integer(int(value), size, kind)
         return _encode_buffer(value, size)
 
     return encode
 
 
+def _fast_format(formats: dict[tuple[int, str], str], size: int, kind: str) -> Callable[[object], bytes] | None:
+    """`struct` packs a Python number in one call where its type and the parameter's agree."""
+    found = formats.get((size, kind))
+    return struct.Struct(found).pack if found else None
+
+
 def _encode_integer(value: int, size: int, kind: str) -> bytes:
     if kind == "float":
-        return _encode_float(float(value), size, kind)
+        return _encode_float(value, size, kind)
+    if size not in _INTEGER_SIZES:
+        raise ScalarError(_number(value), f"bytes or a numpy value of {size} bytes")
     low = 0 if kind == "unsigned" else -(1 << (8 * size - 1))
     high = (1 << (8 * size - 1)) if kind == "signed" else 1 << 8 * size
-    if size not in (1, 2, 4, 8):
-        raise ScalarError(f"the number {value}", f"bytes or a numpy value of {size} bytes")
     if not low <= value < high:
-        raise ScalarError(f"the number {value}", f"{low} to {high - 1}")
+        raise ScalarError(_number(value), f"{low} to {high - 1}")
     return (value % (1 << 8 * size)).to_bytes(size, "little")
 
 
 def _encode_float(value: float, size: int, kind: str) -> bytes:
     if kind in ("signed", "unsigned"):
-        raise ScalarError(f"the float {value!r}", "an integer")
-    if size not in _FLOAT_FORMATS:
-        raise ScalarError(f"the float {value!r}", f"bytes or a numpy value of {size} bytes")
+        raise ScalarError(_number(value), "an integer")
+    if size not in _FLOAT_OF_SIZE:
+        raise ScalarError(_number(value), f"bytes or a numpy value of {size} bytes")
     try:
-        return struct.pack(_FLOAT_FORMATS[size], value)
+        return struct.pack(_FLOAT_OF_SIZE[size], value)
     except OverflowError:
-        raise ScalarError(f"the float {value!r}", f"a value that fits {size} bytes") from None
+        raise ScalarError(_number(value), f"a value that fits a float of {size} bytes") from None
+
+
+def _number(value: int | float) -> str:
+    if isinstance(value, float):
+        return f"the float {value!r}"
+    # Python refuses to print integers of thousands of digits, and nobody would read them.
+    return f"the number {value}" if value.bit_length() <= 128 else f"a number of {value.bit_length()} bits"
 
 
 def _encode_buffer(value: object, size: int) -> bytes:
     try:
         view = memoryview(value)  # type: ignore[arg-type]  # the buffer protocol is not a static type before 3.12
-    except TypeError:
+    except (TypeError, ValueError, BufferError):
         raise ScalarError(f"{type(value).__name__}", f"a number, or bytes or a numpy value of {size} bytes") from None
     if view.nbytes != size:
         raise ScalarError(f"{type(value).__name__} of {view.nbytes} bytes", f"exactly {size} bytes")

@@ -14,7 +14,8 @@ from hipgraph_cb.executable.processors import GENERIC_OF_PROCESSOR, PROCESSOR_OF
 
 HSA_PREFIX = "amdgcn-amd-amdhsa--"
 _EXACT = re.compile(r"gfx(1[0-9]|[0-9])([0-9])([0-9a-fA-F])")
-_GENERIC = re.compile(r"gfx([0-9]+)(?:-([0-9]+))?-generic")
+_GENERIC = re.compile(r"gfx([0-9]{1,10})(?:-([0-9]{1,10}))?-generic")
+_NUMBER_LIMIT = 1 << 32
 MINIMUM_GENERIC_VERSION = 1
 
 
@@ -70,15 +71,17 @@ class TargetId:
         """
         processor, *features = text.removeprefix(HSA_PREFIX).split(":")
         generic = _GENERIC.fullmatch(processor)
-        if not _EXACT.fullmatch(processor) and not (generic and int(generic[1]) < 1 << 32):
-            raise _bad_text(text, f"processor {processor!r}")
+        in_range = generic is not None and all(int(number or 0) < _NUMBER_LIMIT for number in generic.groups())
+        if not in_range and not _EXACT.fullmatch(processor):
+            raise _bad_text(text, f"processor {processor[:60]!r}")
         states: dict[str, FeatureState] = {}
         for feature in features:
             name, sign = feature[:-1], feature[-1:]
             if name not in ("sramecc", "xnack") or sign not in ("+", "-") or name in states:
                 raise _bad_text(text, f"feature {feature!r}")
             states[name] = FeatureState(sign)
-        return _with_unsupported(TargetId(processor, **states))
+        any_state = FeatureState.ANY
+        return _with_unsupported(TargetId(processor, states.get("sramecc", any_state), states.get("xnack", any_state)))
 
     @staticmethod
     def from_elf_flags(flags: int, abi_version: int) -> TargetId:
@@ -163,7 +166,7 @@ def _with_generic_version(target: TargetId, version: int, abi_version: int) -> T
 
 def _bad_text(text: str, found: str) -> InvalidArgumentError:
     return InvalidArgumentError(
-        f"target ID {text!r} is not valid",
+        f"target ID {text[:100]!r} is not valid",
         found=found,
         allowed="[amdgcn-amd-amdhsa--]PROCESSOR[:sramecc+|-][:xnack+|-], such as gfx942:sramecc+:xnack-",
     )

@@ -1,0 +1,77 @@
+"""`hipgraph-cb inspect FILE`: what is in a code object, and whether it is sound. No device is opened."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+from hipgraph_cb.errors import HipGraphError
+from hipgraph_cb.executable.verify import VerifiedExecutable, VerifiedExport, inspect, verify
+
+HELP = "print target, kernels, arguments and resources of a code object, and what is wrong with it"
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("file", type=Path, help="a code object (HSACO)")
+    parser.add_argument("--target", help="also check that it runs on this target, such as gfx942:xnack-")
+
+
+def run(options: argparse.Namespace) -> int:
+    data = options.file.read_bytes()
+    try:
+        executable = verify(data, options.target) if options.target else inspect(data)
+    except HipGraphError as error:
+        message = {"file": str(options.file), "sound": False, "error": str(error)}
+        print(json.dumps(message, indent=2) if options.json else f"{options.file}: {error}")
+        return 1
+    facts = describe(executable)
+    if options.json:
+        print(json.dumps({"file": str(options.file), "sound": not executable.refused, **facts}, indent=2))
+    else:
+        sys.stdout.write(as_text(options.file, facts))
+    return 1 if executable.refused else 0
+
+
+def describe(executable: VerifiedExecutable) -> dict[str, Any]:
+    """Everything that `inspect` tells, as plain values."""
+    return {
+        "target": str(executable.target),
+        "code_object_version": executable.code_object_version,
+        "sha256": executable.content_hash,
+        "kernels": {name: _describe_export(export) for name, export in executable.exports.items()},
+        "refused": {name: str(error) for name, error in executable.refused.items()},
+        "globals": {name: symbol.size for name, symbol in executable.globals.items()},
+    }
+
+
+def _describe_export(export: VerifiedExport) -> dict[str, Any]:
+    return {
+        "arguments": [parameter.label for parameter in export.parameters],
+        "offsets": [parameter.offset for parameter in export.parameters],
+        "hidden_arguments": len(export.layout.hidden),
+        "kernarg_size": export.kernarg_size,
+        "required_workgroup_size": export.required_workgroup_size,
+        "max_flat_workgroup_size": export.max_flat_workgroup_size,
+        "lds": export.group_segment_size,
+        "scratch": export.private_segment_size,
+        "wavefront_size": export.wavefront_size,
+    }
+
+
+def as_text(file: Path, facts: dict[str, Any]) -> str:
+    """The facts of `describe`, for people."""
+    lines = [f"{file}: {facts['target']}, code object v{facts['code_object_version']}, sha256 {facts['sha256'][:16]}"]
+    for name, kernel in facts["kernels"].items():
+        size = kernel["required_workgroup_size"]
+        workgroup = f"workgroup {'x'.join(map(str, size))}" if size else f"<= {kernel['max_flat_workgroup_size']} items"
+        resources = f"LDS {kernel['lds']}, scratch {kernel['scratch']}, kernarg {kernel['kernarg_size']} bytes"
+        lines += [f"kernel {name}", f"  {workgroup}, wave{kernel['wavefront_size']}, {resources}"]
+        rows = zip(kernel["arguments"], kernel["offsets"], strict=True)
+        lines += [f"  {offset:4d}  {label}" for label, offset in rows]
+    for name, error in facts["refused"].items():
+        lines += [f"kernel {name} is refused", *(f"  {line}" for line in error.splitlines())]
+    lines += [f"global {name}: {size} bytes" for name, size in facts["globals"].items()]
+    return "\n".join(lines) + "\n"

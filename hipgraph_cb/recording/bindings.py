@@ -1,0 +1,236 @@
+"""Slots and binding tables: what the commands ask of each slot, and whether a table offers it.
+
+The commands are read once per recording; a replay then costs what its table and the copies and fills through slots
+cost, not what the recording is long.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from hipgraph_cb.errors import HipGraphError, InvalidArgumentError, OutOfRangeError
+from hipgraph_cb.recording.commands import Command, Copy, Dispatch, Fill, Location, Range, SlotRange
+from hipgraph_cb.recording.validation import check_open, check_owner, check_pattern_fit, check_same_length, integer
+
+if TYPE_CHECKING:
+    from hipgraph_cb.recording.recording import Recording
+
+
+@dataclass(frozen=True)
+class SlotUse:
+    """What the commands ask of one slot.
+
+    Attributes:
+        end: the bytes that the binding must have at least.
+        alignment: the number of bytes of which the binding's offset must be a multiple.
+        commands: indices of the commands that refer to the slot, in order; empty for a slot that nobody uses.
+        late: those of them that can be checked only when the binding is known: copies, and fills to the binding's end.
+    """
+
+    end: int = 0
+    alignment: int = 1
+    commands: tuple[int, ...] = ()
+    late: tuple[int, ...] = ()
+
+
+class BoundRange(NamedTuple):
+    """What a table holds in a slot: `length` bytes from byte `offset` on of `buffer`, a whole buffer."""
+
+    buffer: Any
+    offset: int
+    length: int
+
+    def part(self, place: SlotRange) -> BoundRange:
+        """The bytes of the binding that a command refers to."""
+        length = self.length - place.offset if place.length is None else place.length
+        return BoundRange(self.buffer, self.offset + place.offset, length)
+
+
+@dataclass
+class _Tally:
+    end: int = 0
+    alignment: int = 1
+    commands: list[int] = field(default_factory=list)
+    late: list[int] = field(default_factory=list)
+
+
+def locations(command: Command) -> Iterator[Location]:
+    """All places in memory that a command refers to."""
+    if isinstance(command, Dispatch):
+        for _, place in command.pointers:
+            yield place
+        return
+    if isinstance(command, Copy):
+        yield command.source
+    yield command.target
+
+
+def slot_uses(commands: Sequence[Command]) -> tuple[SlotUse, ...]:
+    """What the commands ask of each slot, up to the last one that is used."""
+    tallies: dict[int, _Tally] = {}
+    for index, command in enumerate(commands):
+        for place in locations(command):
+            if isinstance(place, SlotRange):
+                _count(tallies.setdefault(place.slot, _Tally()), index, command, place)
+    return tuple(
+        SlotUse(tally.end, tally.alignment, tuple(tally.commands), tuple(tally.late))
+        for tally in (tallies.get(slot, _Tally()) for slot in range(max(tallies, default=-1) + 1))
+    )
+
+
+def _count(tally: _Tally, index: int, command: Command, place: SlotRange) -> None:
+    tally.end = max(tally.end, place.offset + (place.length or 0))
+    if not tally.commands or tally.commands[-1] != index:
+        tally.commands.append(index)
+    if isinstance(command, Fill):
+        tally.alignment = math.lcm(tally.alignment, len(command.pattern))
+    if (isinstance(command, Copy) or place.length is None) and (not tally.late or tally.late[-1] != index):
+        tally.late.append(index)
+
+
+def resolve(
+    recording: Recording,
+    bindings: Sequence[Any] | None,
+    *,
+    objects: Mapping[int, object] | None = None,
+    owner: object = None,
+) -> dict[int, BoundRange]:
+    """Check a binding table against a recording.
+
+    Args:
+        bindings: a buffer, a view or None per slot. Entries beyond the last used slot are ignored, and so is the
+            whole table when no command uses a slot.
+        objects: what stands for the resource ids; None takes those the recording was made with.
+        owner: the device that the buffers must belong to; None does not ask.
+
+    Returns:
+        For every slot that a command uses, what the table holds there.
+
+    Raises:
+        InvalidArgumentError: no table, or nothing in a used slot, something that is no memory, a buffer of another
+            device, a misaligned binding, a copy whose two ends differ in length or overlap.
+        OutOfRangeError: a table that is too short, or a binding smaller than what the commands use.
+        FailedPreconditionError: a closed buffer.
+    """
+    uses = recording.slots
+    if not uses:
+        return {}
+    _check_table(bindings, len(uses))
+    table = bindings or ()
+    bound = {slot: _bind(recording, slot, use, table[slot], owner) for slot, use in enumerate(uses) if use.commands}
+    memory = _Memory(recording.resources.bound if objects is None else objects, bound)
+    for index in sorted({index for use in uses for index in use.late}):
+        try:
+            _check_late(recording[index], memory)
+        except HipGraphError as error:
+            raise error.located(recording.where(index)) from None
+    return bound
+
+
+def _check_table(bindings: Sequence[Any] | None, used: int) -> None:
+    if not bindings:
+        raise InvalidArgumentError(
+            "the recording uses slots and no binding table was given",
+            found="no bindings",
+            allowed=f"{used} {'entry' if used == 1 else 'entries'} or more",
+            next_step="pass replay(bindings=[...])",
+        )
+    if len(bindings) < used:
+        raise OutOfRangeError(
+            "the binding table is too short", found=f"{len(bindings)} entries", allowed=f"{used} entries or more"
+        )
+
+
+def _bind(recording: Recording, slot: int, use: SlotUse, entry: Any, owner: object) -> BoundRange:
+    try:
+        bound = _as_range(slot, entry, owner)
+        _check_use(slot, use, bound)
+    except HipGraphError as error:
+        raise error.located(f"slot {slot}, first used by {recording.where(use.commands[0])}") from None
+    return bound
+
+
+def _as_range(slot: int, entry: Any, owner: object) -> BoundRange:
+    try:
+        buffer, offset, length = entry.buffer, entry.offset, entry.length
+    except AttributeError:
+        raise InvalidArgumentError(
+            f"slot {slot} of the binding table holds no device memory",
+            found="None" if entry is None else type(entry).__name__,
+            allowed="a Buffer or a BufferView",
+        ) from None
+    name = f"the buffer in slot {slot}"
+    check_open("buffer", name, buffer)
+    if owner is not None:
+        check_owner("buffer", name, getattr(buffer, "device", owner), owner)
+    bound = BoundRange(buffer, integer(offset, f"offset of {name}"), integer(length, f"length of {name}"))
+    if bound.offset + bound.length > buffer.size:
+        raise OutOfRangeError(
+            f"the view in slot {slot} reaches past the end of its buffer",
+            found=f"offset {bound.offset} + length {bound.length} = {bound.offset + bound.length}",
+            allowed=f"offset + length <= {buffer.size}",
+        )
+    return bound
+
+
+def _check_use(slot: int, use: SlotUse, bound: BoundRange) -> None:
+    if bound.length < use.end:
+        raise OutOfRangeError(
+            f"the binding in slot {slot} is too small",
+            found=f"{bound.length} bytes",
+            allowed=f"{use.end} bytes or more, the end of the largest range used",
+        )
+    if bound.offset % use.alignment:
+        raise InvalidArgumentError(
+            f"the binding in slot {slot} is misaligned",
+            found=f"offset {bound.offset}",
+            allowed=f"a multiple of {use.alignment}, for the fills that use it",
+        )
+
+
+class _Memory(NamedTuple):
+    """Where the bytes of a command are once the table is known."""
+
+    objects: Mapping[int, object]
+    bound: Mapping[int, BoundRange]
+
+    def at(self, place: Location) -> BoundRange:
+        if isinstance(place, Range):
+            # Without a live object the id stands for itself: it is the same memory as no bound buffer.
+            return BoundRange(self.objects.get(place.resource, place), place.offset, place.length)
+        return self.bound[place.slot].part(place)
+
+
+def _check_late(command: Command, memory: _Memory) -> None:
+    """The rules that wait for the binding: a fill to its end, lengths and overlap of copies."""
+    if isinstance(command, Fill):
+        target = memory.at(command.target)
+        check_pattern_fit(target.offset, target.length, len(command.pattern))
+        _check_some(target)
+    elif isinstance(command, Copy):
+        source, target = memory.at(command.source), memory.at(command.target)
+        check_same_length(source.length, target.length)
+        _check_some(target)
+        _check_apart(source, target)
+
+
+def _check_apart(source: BoundRange, target: BoundRange) -> None:
+    if source.buffer is not target.buffer:
+        return
+    if source.offset < target.offset + target.length and target.offset < source.offset + source.length:
+        raise InvalidArgumentError(
+            "source and target of the copy overlap",
+            found=f"bytes {source.offset} to {source.offset + source.length} "
+            f"and {target.offset} to {target.offset + target.length} of one buffer",
+            next_step="copy through a scratch buffer",
+        )
+
+
+def _check_some(target: BoundRange) -> None:
+    if target.length == 0:
+        raise OutOfRangeError(
+            "the binding leaves nothing to write", found="0 bytes", next_step="bind more memory, or record without it"
+        )

@@ -1,0 +1,124 @@
+"""The resource table while it grows: objects in, ids out, and back again when a call fails (R1)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from hipgraph_cb.errors import InvalidArgumentError
+from hipgraph_cb.recording.commands import Location, Range, SlotRange
+from hipgraph_cb.recording.resources import BufferEntry, ExecutableEntry, ResourceTable, Slot
+from hipgraph_cb.recording.validation import check_open, check_owner, check_slot, check_within, integer
+
+BUFFER_KINDS = "a Buffer, a BufferView or a Slot"
+
+
+class ResourceCollector:
+    """Gives ids to buffers and executables in the order of first use and keeps the objects alive.
+
+    Objects are told apart by identity. That is safe because every object with an id is held by a strong reference.
+
+    Attributes:
+        owner: the device that everything must belong to, or None.
+        binding_capacity: slots must lie below it.
+        validate: whether ranges are checked.
+        whole: the whole range of every known buffer, by the identity of the buffer.
+    """
+
+    __slots__ = ("_entries", "_ids", "_objects", "binding_capacity", "owner", "validate", "whole")
+
+    def __init__(self, *, owner: object = None, binding_capacity: int = 0, validate: bool = True) -> None:
+        self.owner = owner
+        self.binding_capacity = binding_capacity
+        self.validate = validate
+        self._entries: list[BufferEntry | ExecutableEntry] = []
+        self._objects: list[Any] = []
+        self._ids: dict[int, int] = {}
+        self.whole: dict[int, Range] = {}
+
+    def mark(self) -> int:
+        """The state to which `rollback` returns."""
+        return len(self._entries)
+
+    def rollback(self, mark: int) -> None:
+        """Forget everything that was collected since `mark`."""
+        while len(self._entries) > mark:
+            self._entries.pop()
+            key = id(self._objects.pop())
+            del self._ids[key]
+            self.whole.pop(key, None)
+
+    def table(self) -> ResourceTable:
+        """What was collected, as a value."""
+        buffers = {entry.id: entry for entry in self._entries if isinstance(entry, BufferEntry)}
+        executables = {entry.id: entry for entry in self._entries if isinstance(entry, ExecutableEntry)}
+        return ResourceTable(buffers, executables, dict(enumerate(self._objects)))
+
+    def name(self, resource: int) -> str:
+        """How messages call a resource."""
+        return self._entries[resource].name
+
+    def size(self, resource: int) -> int:
+        """The bytes of a buffer."""
+        entry = self._entries[resource]
+        return entry.size if isinstance(entry, BufferEntry) else 0
+
+    def locate(self, value: Any, name: str) -> Location:
+        """The bytes that a buffer, a view or a slot stands for; `name` is what the message calls the argument.
+
+        Raises:
+            InvalidArgumentError: something else, or a buffer of another device.
+            OutOfRangeError: a slot beyond the binding table, or a view that reaches beyond its buffer.
+            FailedPreconditionError: a closed buffer.
+        """
+        whole = self.whole.get(id(value))
+        if whole is not None:
+            return whole
+        if isinstance(value, Slot):
+            check_slot(value.index, self.binding_capacity)
+            return SlotRange(value.index, value.offset, value.length)
+        try:
+            buffer, offset, length = value.buffer, value.offset, value.length
+        except AttributeError:
+            raise InvalidArgumentError(
+                f"{name} is no device memory", found=f"{_short(value)} ({type(value).__name__})", allowed=BUFFER_KINDS
+            ) from None
+        whole = self.whole.get(id(buffer)) or self._add_buffer(buffer)
+        if buffer is value:
+            return whole
+        if self.validate:
+            offset, length = integer(offset, f"offset of {name}"), integer(length, f"length of {name}")
+            check_within(offset, length, whole.length, self.name(whole.resource))
+        return Range(whole.resource, offset, length)
+
+    def _add_buffer(self, buffer: Any) -> Range:
+        entry = BufferEntry(len(self._entries), integer(buffer.size, "size of a buffer"), buffer.label)
+        self._check(entry.name, "buffer", buffer)
+        self._add(entry, buffer)
+        whole = self.whole[id(buffer)] = Range(entry.id, 0, entry.size)
+        return whole
+
+    def executable(self, executable: Any) -> int:
+        """The id of an executable."""
+        known = self._ids.get(id(executable))
+        if known is not None:
+            return known
+        verified = executable.verified
+        entry = ExecutableEntry(len(self._entries), executable.label, verified.content_hash, verified)
+        self._check(entry.name, "executable", executable)
+        self._add(entry, executable)
+        return entry.id
+
+    def _check(self, name: str, kind: str, value: object) -> None:
+        check_open(kind, name, value)
+        if self.owner is not None:
+            check_owner(kind, name, getattr(value, "device", self.owner), self.owner)
+
+    def _add(self, entry: BufferEntry | ExecutableEntry, value: object) -> None:
+        self._objects.append(value)
+        self._ids[id(value)] = entry.id
+        self._entries.append(entry)
+
+
+def _short(value: object) -> str:
+    listing = repr(value)
+    return listing if len(listing) <= 60 else listing[:57] + "..."

@@ -1,0 +1,336 @@
+"""The recorder: calls in, a `Recording` out.
+
+States are INITIAL -> RECORDING -> FINAL or FAILED, and each call is legal in one of them (R1). A call that raises
+leaves the recording as it was, so the caller may go on. A command buffer records once.
+
+One thread records: the one that called `begin`. The order of commands is their meaning where barriers are concerned,
+and two threads have none between them, so calls from another thread are refused. Replays come from any thread.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from enum import Enum
+from threading import get_ident
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, Protocol
+
+from hipgraph_cb.errors import FailedPreconditionError, HipGraphError
+from hipgraph_cb.recording.collecting import ResourceCollector
+from hipgraph_cb.recording.commands import Command
+from hipgraph_cb.recording.dispatches import DispatchMaker
+from hipgraph_cb.recording.recording import Recording, command_place
+from hipgraph_cb.recording.transfers import make_copy, make_fill, make_update
+from hipgraph_cb.recording.validation import integer, text
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
+
+    from hipgraph_cb.executable.limits import DeviceLimits
+    from hipgraph_cb.recording.resources import ExportLike, RangeLike, Slot
+
+
+class ProgramLike(Protocol):
+    """What a backend makes of a recording."""
+
+    def replay(self, stream: Any = None, bindings: Sequence[Any] | None = None) -> None: ...
+
+
+class State(Enum):
+    INITIAL = "initial"
+    RECORDING = "recording"
+    FINAL = "final"
+    FAILED = "failed"
+
+
+class CommandBuffer:
+    """Records fills, updates, copies and dispatches, and barriers between them.
+
+    Commands between two barriers may run in any order. Offsets and lengths are bytes. Host data is copied at the
+    call, and buffers and executables are kept alive by the recording (R5). With `validate=False` ranges, shapes and
+    overlaps are taken on trust; what the arguments are and in which state the call comes is still checked.
+
+    Attributes:
+        label: the name that messages and exports show.
+        failure: what made the state FAILED, or None.
+    """
+
+    def __init__(
+        self,
+        *,
+        label: str | None = None,
+        binding_capacity: int = 0,
+        validate: bool = True,
+        limits: DeviceLimits | None = None,
+        owner: object = None,
+        build: Callable[[Recording], ProgramLike] | None = None,
+    ) -> None:
+        """
+        Args:
+            label: a name for messages and exports.
+            binding_capacity: entries of the binding table given at replay; slots must lie below it.
+            validate: False leaves out the checks of values.
+            limits: what the device can run; None checks against the kernel only.
+            owner: the device; buffers and executables of another one are refused.
+            build: makes a program of the recording at `end`.
+        """
+        text(label)
+        self.label = label
+        self.failure: BaseException | None = None
+        self._state = State.INITIAL
+        self._thread: int | None = None
+        self._build = build
+        self._recording: Recording | None = None
+        self._program: ProgramLike | None = None
+        capacity = integer(binding_capacity, "binding_capacity", largest=(1 << 24) - 1)
+        self._resources = ResourceCollector(owner=owner, binding_capacity=capacity, validate=validate)
+        self._dispatches = DispatchMaker(self._resources, limits)
+        self._commands: list[Command] = []
+        self._layer_starts: list[int] = []
+        self._barrier_pending = True
+
+    @property
+    def state(self) -> State:
+        return self._state
+
+    @property
+    def recording(self) -> Recording:
+        """The value; FailedPreconditionError before `end` and after a failure."""
+        if self._recording is None or self._state is not State.FINAL:
+            raise self._refusal("recording", State.FINAL)
+        return self._recording
+
+    @property
+    def program(self) -> Any:
+        """What `end` built; FailedPreconditionError before, after a failure, and without a device."""
+        if self._state is not State.FINAL:
+            raise self._refusal("program", State.FINAL)
+        if self._program is None:
+            raise FailedPreconditionError(
+                "program: this command buffer belongs to no device",
+                where=self._describe(),
+                next_step="make a program with device.program(command_buffer.recording)",
+            )
+        return self._program
+
+    def begin(self) -> Self:
+        """Start recording. Once only: a second recording takes a second command buffer."""
+        if self._state is not State.INITIAL:
+            raise self._refusal("begin", State.INITIAL)
+        self._state = State.RECORDING
+        self._thread = get_ident()
+        return self
+
+    def end(self) -> None:
+        """Finish: make the recording and, with a device, its program.
+
+        Raises:
+            FailedPreconditionError: nothing is being recorded.
+            HipGraphError: the program could not be built; the state is FAILED then and `failure` keeps the reason.
+        """
+        if self._thread != get_ident():
+            raise self._refusal("end", State.RECORDING)
+        try:
+            recording = Recording(
+                self._commands,
+                layer_starts=self._layer_starts,
+                resources=self._resources.table(),
+                binding_capacity=self._resources.binding_capacity,
+                label=self.label,
+            )
+            program = None if self._build is None else self._build(recording)
+        except BaseException as error:
+            self._finish(State.FAILED, error)
+            raise
+        self._recording, self._program = recording, program
+        self._finish(State.FINAL, None)
+
+    def __enter__(self) -> Self:
+        return self.begin()
+
+    def __exit__(
+        self, error_type: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        if self._state is not State.RECORDING:
+            return
+        if error is None:
+            self.end()
+        else:
+            self._finish(State.FAILED, error)
+
+    def replay(self, stream: Any = None, bindings: Sequence[Any] | None = None) -> None:
+        """`program.replay(...)`."""
+        self.program.replay(stream=stream, bindings=bindings)
+
+    def execution_barrier(self) -> None:
+        """Everything recorded after waits for everything recorded before.
+
+        It costs nothing until a command follows (R2).
+        """
+        if self._thread != get_ident():
+            raise self._refusal("execution_barrier", State.RECORDING)
+        self._barrier_pending = True
+
+    def fill_buffer(
+        self,
+        target: RangeLike | Slot,
+        pattern: Any,
+        *,
+        pattern_length: int = 4,
+        offset: int = 0,
+        length: int | None = None,
+        label: str | None = None,
+    ) -> None:
+        """Write a pattern over and over.
+
+        Args:
+            target: a buffer, a view or a slot.
+            pattern: an int, which takes `pattern_length` bytes, or 1, 2 or 4 bytes, or a NumPy scalar.
+            offset: where to start in the target; with the target's own offset a multiple of the pattern's length.
+            length: bytes, a multiple of the pattern's length; None fills to the end. Zero records nothing.
+
+        Raises:
+            InvalidArgumentError: no memory, no pattern, or a range that is not made of whole aligned patterns.
+            OutOfRangeError: a range outside the target, or a pattern that does not fit its length.
+        """
+        self._record("fill_buffer", label, make_fill, target, pattern, pattern_length, offset, length)
+
+    def update_buffer(self, target: RangeLike | Slot, data: Any, *, offset: int = 0, label: str | None = None) -> None:
+        """Write host bytes, which are copied now. No data records nothing.
+
+        Args:
+            target: a buffer, a view or a slot.
+            data: an object with the buffer protocol; arrays that are not contiguous are put in C order.
+            offset: where to start in the target.
+
+        Raises:
+            InvalidArgumentError: no memory, or no host data.
+            OutOfRangeError: more data than the target has room for.
+        """
+        self._record("update_buffer", label, make_update, target, data, offset)
+
+    def copy_buffer(
+        self,
+        source: RangeLike | Slot,
+        target: RangeLike | Slot,
+        *,
+        source_offset: int = 0,
+        target_offset: int = 0,
+        length: int | None = None,
+        label: str | None = None,
+    ) -> None:
+        """Copy bytes on the device. A length of zero records nothing.
+
+        Args:
+            length: bytes; None takes all of both ranges, which must then be of one length.
+
+        Raises:
+            InvalidArgumentError: no memory, different lengths, or ranges of one buffer that overlap.
+            OutOfRangeError: a range outside its buffer.
+        """
+        self._record("copy_buffer", label, make_copy, source, target, source_offset, target_offset, length)
+
+    def dispatch(
+        self,
+        export: ExportLike,
+        workgroup_count: int | Sequence[int],
+        workgroup_size: int | Sequence[int] | None = None,
+        *,
+        args: Sequence[Any] | None = None,
+        bindings: Sequence[Any] | None = None,
+        constants: Sequence[int] | None = None,
+        dynamic_lds: int = 0,
+        label: str | None = None,
+    ) -> None:
+        """Launch a kernel. A count of zero in any dimension records nothing, whatever the arguments are.
+
+        Args:
+            export: the kernel.
+            workgroup_count: workgroups, an int or up to three.
+            workgroup_size: work-items per workgroup, an int or up to three; None takes what the code object requires.
+            args: the kernel's own arguments, in order; memory as buffers, views or slots.
+            bindings: instead of `args`: what the kernel's pointers are, in order.
+            constants: with `bindings`: the 32-bit words of its values, in order.
+            dynamic_lds: bytes of LDS beyond what the kernel declares.
+
+        Raises:
+            InvalidArgumentError: no kernel, arguments that its metadata does not describe, a size it does not take.
+            OutOfRangeError: a workgroup, a grid or an amount of LDS beyond the kernel's or the device's limits.
+        """
+        if self._thread != get_ident():
+            raise self._refusal("dispatch", State.RECORDING)
+        mark = self._resources.mark()
+        try:
+            command = self._dispatches.make(
+                export, workgroup_count, workgroup_size, args, bindings, constants, dynamic_lds, label
+            )
+        except BaseException as error:
+            self._abandon(mark, label, error)
+            raise
+        self._append(mark, command)
+
+    def _record(self, verb: str, label: str | None, make: Callable[..., Command | None], *arguments: object) -> None:
+        """Make a command from the resources and the arguments, and add it."""
+        if self._thread != get_ident():
+            raise self._refusal(verb, State.RECORDING)
+        mark = self._resources.mark()
+        try:
+            command = make(self._resources, *arguments, label)
+        except BaseException as error:
+            self._abandon(mark, label, error)
+            raise
+        self._append(mark, command)
+
+    def _abandon(self, mark: int, label: str | None, error: BaseException) -> None:
+        """Leave no trace of a call that raised (R1), and say in the error which command it was."""
+        self._resources.rollback(mark)
+        if isinstance(error, HipGraphError):
+            error.located(command_place(len(self._commands), label, self.label))
+
+    def _append(self, mark: int, command: Command | None) -> None:
+        """Add a command; one that does nothing leaves no trace either (R4)."""
+        if command is None:
+            self._resources.rollback(mark)
+            return
+        if self._barrier_pending:
+            self._layer_starts.append(len(self._commands))
+            self._barrier_pending = False
+        self._commands.append(command)
+
+    def _finish(self, state: State, failure: BaseException | None) -> None:
+        self._state, self.failure = state, failure
+        self._thread = None
+        self._commands, self._layer_starts = [], []
+        self._resources.rollback(0)
+        self._dispatches = DispatchMaker(self._resources, None)
+
+    def _refusal(self, verb: str, wanted: State) -> FailedPreconditionError:
+        if self._state is State.RECORDING is wanted:
+            return FailedPreconditionError(
+                f"{verb}: another thread records this command buffer",
+                where=self._describe(),
+                next_step="record in the thread that called begin, or give each thread a command buffer of its own",
+            )
+        return FailedPreconditionError(
+            f"{verb}: the command buffer is in state {self._state.name}",
+            where=self._describe(),
+            found=self._state.name if self.failure is None else f"{self._state.name}, because: {self.failure}",
+            allowed=wanted.name,
+            next_step=_NEXT_STEPS.get((self._state, wanted)),
+        )
+
+    def _describe(self) -> str:
+        return "a command buffer" if self.label is None else f"command buffer {self.label!r}"
+
+
+_NEXT_STEPS = {
+    (State.INITIAL, State.RECORDING): "call begin() first, or use the command buffer in a `with` statement",
+    (State.INITIAL, State.FINAL): "record first: begin(), the commands, end()",
+    (State.RECORDING, State.INITIAL): "it has begun already: go on recording",
+    (State.RECORDING, State.FINAL): "call end() first",
+    (State.FINAL, State.INITIAL): "a command buffer records once: make another one",
+    (State.FINAL, State.RECORDING): "a command buffer records once: make another one",
+    (State.FAILED, State.INITIAL): "make another command buffer",
+    (State.FAILED, State.RECORDING): "make another command buffer",
+    (State.FAILED, State.FINAL): "make another command buffer",
+}

@@ -1,0 +1,161 @@
+"""Dispatches: from a call's arguments to a command value, or to None where there is no workgroup (R4).
+
+What is the same for every dispatch of one kernel is prepared once, in a `DispatchPlan`: a recording has thousands of
+dispatches and a handful of kernels.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from hipgraph_cb.errors import HipGraphError, InvalidArgumentError
+from hipgraph_cb.recording.collecting import ResourceCollector
+from hipgraph_cb.recording.commands import Dimensions, Dispatch, Location
+from hipgraph_cb.recording.validation import integer, text
+from hipgraph_cb.recording.workgroups import check_grid, check_lds, check_size, dimensions, workgroup_size
+
+if TYPE_CHECKING:
+    from hipgraph_cb.executable.kernel_args import PackedArguments
+    from hipgraph_cb.executable.limits import DeviceLimits
+
+Shape = tuple[Dimensions, Dimensions, int]
+
+_new = tuple.__new__
+"""Makes a named tuple without the call of its own constructor, which costs as much again."""
+
+
+class DispatchPlan:
+    """A kernel, its layout, and the launch shape that passed the checks last, as it was given and as it was taken."""
+
+    __slots__ = ("accepted", "executable", "export", "given", "layout", "name", "pack")
+
+    def __init__(self, executable: Any, export: Any) -> None:
+        self.executable = executable
+        self.export = export.verified
+        self.name: str = export.name
+        self.layout = self.export.layout
+        self.pack = self.layout.pack
+        self.given: object = None
+        self.accepted: Shape = ((0, 0, 0), (0, 0, 0), 0)
+
+    def check(self, shape: Shape, limits: DeviceLimits | None) -> None:
+        """Refuse a shape that the kernel or the device cannot run."""
+        count, size, dynamic_lds = shape
+        check_size(self.export, size, limits)
+        check_grid(count, size)
+        check_lds(self.export, dynamic_lds, limits)
+
+    def parameter(self, offset: int) -> str:
+        """How messages call the parameter at `offset`."""
+        labels = [parameter.label for parameter in self.layout.parameters if parameter.offset == offset]
+        return f"argument {labels[0]}" if labels else f"the argument at byte {offset}"
+
+
+class DispatchMaker:
+    """Makes the dispatches of one command buffer."""
+
+    __slots__ = ("_limits", "_plans", "_plans_by_export", "_resources", "_whole")
+
+    def __init__(self, resources: ResourceCollector, limits: DeviceLimits | None) -> None:
+        self._resources = resources
+        self._whole = resources.whole
+        self._limits = limits
+        self._plans: dict[tuple[int, str], DispatchPlan] = {}
+        self._plans_by_export: dict[int, tuple[DispatchPlan, object]] = {}
+
+    def make(
+        self,
+        export: Any,
+        workgroup_count: object,
+        size: object,
+        args: Sequence[object] | None,
+        bindings: Sequence[object] | None,
+        constants: Sequence[int] | None,
+        dynamic_lds: object,
+        label: str | None,
+    ) -> Dispatch | None:
+        """See `CommandBuffer.dispatch`."""
+        if label is not None:
+            text(label)
+        known = self._plans_by_export.get(id(export))
+        plan = self._plan(export) if known is None else known[0]
+        given = (workgroup_count, size, dynamic_lds)
+        plain = type(workgroup_count) is type(size) is type(dynamic_lds) is int
+        if plain and given == plan.given:
+            shape: Shape | None = plan.accepted
+        else:
+            shape = self._shape(plan, *given)
+            if plain and shape is not None:
+                plan.given = given
+        if shape is None:
+            return None
+        if bindings is None and constants is None:
+            packed = plan.pack(() if args is None else args)
+        else:
+            packed = _pack_hal(plan, args, bindings, constants)
+        pointers = self._pointers(plan, packed.pointers)
+        executable = self._resources.executable(plan.executable)
+        count, size, lds = shape
+        return _new(Dispatch, (executable, plan.name, count, size, lds, packed.block, pointers, label))
+
+    def _shape(self, plan: DispatchPlan, workgroup_count: object, size: object, dynamic_lds: object) -> Shape | None:
+        """The launch shape, checked; None where there is no workgroup."""
+        count = dimensions(workgroup_count, "workgroup_count")
+        lds = integer(dynamic_lds, "dynamic_lds")
+        if 0 in count:
+            if size is not None:
+                dimensions(size, "workgroup_size")
+            return None
+        shape = count, workgroup_size(plan.export, size), lds
+        if self._resources.validate and shape != plan.accepted:
+            plan.check(shape, self._limits)
+        plan.given, plan.accepted = None, shape
+        return shape
+
+    def _pointers(self, plan: DispatchPlan, pointers: Sequence[tuple[int, object]]) -> tuple[tuple[int, Location], ...]:
+        whole, locate = self._whole, self._resources.locate
+        offset = 0
+        try:
+            # A list builds faster than a generator; whole buffers that are known already need no call.
+            placed: list[tuple[int, Location]] = []
+            for offset, value in pointers:
+                placed.append((offset, whole.get(id(value)) or locate(value, "a pointer argument")))
+        except HipGraphError as error:
+            raise error.located(plan.parameter(offset)) from None
+        return tuple(placed)
+
+    def _plan(self, export: Any) -> DispatchPlan:
+        """The plan of a kernel, made or found.
+
+        Plans are found by the export object, or by executable and name where the caller looks the export up anew for
+        every call. The objects are held, so that no other can take their identity.
+        """
+        try:
+            executable = export.executable
+            key = (id(executable), export.name)
+        except AttributeError:
+            raise InvalidArgumentError(
+                "export is no kernel", found=type(export).__name__, allowed='an Export, such as executable["saxpy"]'
+            ) from None
+        plan = self._plans.get(key)
+        if plan is None:
+            plan = self._plans[key] = DispatchPlan(executable, export)
+        self._plans_by_export[id(export)] = (plan, export)
+        return plan
+
+
+def _pack_hal(
+    plan: DispatchPlan,
+    args: Sequence[object] | None,
+    bindings: Sequence[object] | None,
+    constants: Sequence[int] | None,
+) -> PackedArguments:
+    if args is not None:
+        raise InvalidArgumentError(
+            "the arguments were given twice",
+            found="args= and bindings= or constants=",
+            allowed="args= in the kernel's own order, or bindings= and constants=",
+        )
+    packed: PackedArguments = plan.layout.pack_hal(() if bindings is None else bindings, constants or ())
+    return packed

@@ -1,0 +1,135 @@
+"""The value that a command buffer leaves behind."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from functools import cached_property
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any, overload
+
+from hipgraph_cb.errors import UnimplementedError
+from hipgraph_cb.recording.bindings import SlotUse, slot_uses
+from hipgraph_cb.recording.commands import Command, content
+from hipgraph_cb.recording.dependencies import JoinPolicy, LayerEdges
+from hipgraph_cb.recording.resources import ResourceTable
+
+if TYPE_CHECKING:
+    import os
+
+
+class Recording(Sequence[Command]):
+    """Commands in the order of their calls, with the barriers between them and the resources they name. Immutable.
+
+    Two recordings are equal when they do the same work: the same commands, layers, binding capacity, buffer sizes and
+    code. Labels and the live objects behind the resource table do not count.
+
+    Attributes:
+        commands: what was recorded; a command's index is its position.
+        layer_starts: the index of each layer's first command: 0, then the first command behind each barrier that
+            orders anything.
+        resources: what the ids in the commands stand for.
+        binding_capacity: entries of the binding table that slots may refer to.
+        label: the caller's name for it.
+    """
+
+    def __init__(
+        self,
+        commands: Sequence[Command],
+        *,
+        layer_starts: Sequence[int] = (),
+        resources: ResourceTable | None = None,
+        binding_capacity: int = 0,
+        label: str | None = None,
+    ) -> None:
+        self.commands = tuple(commands)
+        self.layer_starts = tuple(layer_starts) or ((0,) if self.commands else ())
+        self.resources = ResourceTable() if resources is None else resources
+        self.binding_capacity = binding_capacity
+        self.label = label
+        self._frozen = True
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if "_frozen" in self.__dict__:
+            raise AttributeError(f"a Recording is immutable: cannot set {name!r}")
+        object.__setattr__(self, name, value)
+
+    def __delattr__(self, name: str) -> None:
+        raise AttributeError(f"a Recording is immutable: cannot delete {name!r}")
+
+    @cached_property
+    def layers(self) -> tuple[tuple[int, ...], ...]:
+        """The command indices between barriers. Commands of one layer may run in any order or at once."""
+        bounds = (*self.layer_starts, len(self.commands))
+        return tuple(tuple(range(start, end)) for start, end in pairwise(bounds))
+
+    @cached_property
+    def edges(self) -> LayerEdges:
+        """The command-to-command dependencies (from, to) that direct edges would draw."""
+        return LayerEdges(self.layers)
+
+    @cached_property
+    def slots(self) -> tuple[SlotUse, ...]:
+        """What the commands ask of each slot of the binding table, up to the last one used."""
+        return slot_uses(self.commands)
+
+    @overload
+    def __getitem__(self, index: int) -> Command: ...
+    @overload
+    def __getitem__(self, index: slice) -> tuple[Command, ...]: ...
+    def __getitem__(self, index: int | slice) -> Command | tuple[Command, ...]:
+        return self.commands[index]
+
+    def __len__(self) -> int:
+        return len(self.commands)
+
+    def __iter__(self) -> Iterator[Command]:
+        return iter(self.commands)
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Recording):
+            return NotImplemented
+        return self is other or self._content == other._content
+
+    def __hash__(self) -> int:
+        return hash((self.layer_starts, len(self.commands), self.binding_capacity))
+
+    @property
+    def _content(self) -> tuple[object, ...]:
+        commands = tuple(content(command) for command in self.commands)
+        return commands, self.layer_starts, self.binding_capacity, self.resources.facts()
+
+    def __repr__(self) -> str:
+        counts = (
+            (len(self.commands), "command"),
+            (len(self.layer_starts), "layer"),
+            (len(self.resources.buffers), "buffer"),
+            (len(self.resources.executables), "executable"),
+            (self.binding_capacity, "slot"),
+        )
+        listing = ", ".join(f"{count} {word}{'' if count == 1 else 's'}" for count, word in counts)
+        return f"<Recording{'' if self.label is None else f' {self.label!r}'}: {listing}>"
+
+    def where(self, index: int) -> str:
+        """How messages call a command: its index, its label, the recording's label."""
+        return command_place(index, self.commands[index].label, self.label)
+
+    def to_dot(self, *, join: JoinPolicy = JoinPolicy.AUTO) -> str:
+        """The graph in Graphviz's language, with the joins that the policy makes. See `hipgraph_cb.export.dot`."""
+        from hipgraph_cb.export.dot import to_dot
+
+        return to_dot(self, join=join)
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Not there yet: raises UnimplementedError."""
+        raise UnimplementedError("saving a recording is not implemented", found=f"save({str(path)!r})")
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> Recording:
+        """Not there yet: raises UnimplementedError."""
+        raise UnimplementedError("loading a recording is not implemented", found=f"load({str(path)!r})")
+
+
+def command_place(index: int, label: str | None, recording: str | None) -> str:
+    """`command 3 'label' in 'step'`, without what has no name."""
+    named = "" if label is None else f" {label!r}"
+    return f"command {index}{named}" + ("" if recording is None else f" in {recording!r}")

@@ -1,0 +1,211 @@
+"""The resource table: which buffers and executables the ids in the commands stand for.
+
+The entries are plain facts (size, label, content hash), so a recording can be read, compared and saved without any
+device. The live objects are kept beside them, by strong reference, until the recording itself goes (R5).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+
+from hipgraph_cb.errors import InvalidArgumentError, NotFoundError, OutOfRangeError
+from hipgraph_cb.recording.validation import integer
+
+if TYPE_CHECKING:
+    from hipgraph_cb.executable.verify import VerifiedExecutable, VerifiedExport
+
+
+class BufferLike(Protocol):
+    """Device memory of `size` bytes."""
+
+    @property
+    def size(self) -> int: ...
+    @property
+    def label(self) -> str | None: ...
+
+
+class RangeLike(Protocol):
+    """`length` bytes from byte `offset` on of `buffer`; a buffer is its own whole range."""
+
+    @property
+    def buffer(self) -> BufferLike: ...
+    @property
+    def offset(self) -> int: ...
+    @property
+    def length(self) -> int: ...
+
+
+class ExecutableLike(Protocol):
+    """A loaded code object."""
+
+    @property
+    def verified(self) -> VerifiedExecutable: ...
+    @property
+    def label(self) -> str | None: ...
+
+
+class ExportLike(Protocol):
+    """A kernel of a loaded code object."""
+
+    @property
+    def executable(self) -> ExecutableLike: ...
+    @property
+    def verified(self) -> VerifiedExport: ...
+    @property
+    def name(self) -> str: ...
+
+
+@dataclass(frozen=True)
+class Slot:
+    """A place in the binding table, to stand where a buffer stands in a command.
+
+    Attributes:
+        index: position in the table that is given at replay.
+        offset: bytes to skip in what the table holds there.
+        length: bytes used; None is everything from `offset` on.
+
+    Raises:
+        InvalidArgumentError: a value that is not a whole number.
+        OutOfRangeError: a negative value.
+    """
+
+    index: int
+    offset: int = 0
+    length: int | None = None
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "index", integer(self.index, "slot index"))
+        object.__setattr__(self, "offset", integer(self.offset, "slot offset"))
+        if self.length is not None:
+            object.__setattr__(self, "length", integer(self.length, "slot length"))
+
+
+class BufferEntry(NamedTuple):
+    """A buffer as the commands know it; `size` in bytes."""
+
+    id: int
+    size: int
+    label: str | None
+
+    @property
+    def name(self) -> str:
+        """For messages and exports."""
+        return f"buffer {self.id}" if self.label is None else f"`{self.label}`"
+
+
+class ExecutableEntry(NamedTuple):
+    """An executable as the commands know it; two are the same code when their `content_hash` is."""
+
+    id: int
+    label: str | None
+    content_hash: str
+    verified: VerifiedExecutable
+
+    @property
+    def name(self) -> str:
+        """For messages and exports."""
+        return f"executable {self.id}" if self.label is None else f"`{self.label}`"
+
+
+@dataclass(frozen=True, eq=False)
+class ResourceTable:
+    """What the ids of a recording stand for.
+
+    Ids are given in the order of first use, buffers and executables from one sequence, so equal sequences of calls
+    give equal ids.
+
+    Attributes:
+        buffers: id -> facts.
+        executables: id -> facts.
+        bound: id -> the live object the recording was made with; empty for a recording that was loaded.
+    """
+
+    buffers: Mapping[int, BufferEntry] = field(default_factory=dict)
+    executables: Mapping[int, ExecutableEntry] = field(default_factory=dict)
+    bound: Mapping[int, object] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        for name in ("buffers", "executables", "bound"):
+            object.__setattr__(self, name, MappingProxyType(dict(getattr(self, name))))
+
+    def facts(self) -> tuple[object, ...]:
+        """What makes two tables stand for the same work: sizes and content, neither labels nor live objects."""
+        sizes = tuple(sorted((entry.id, entry.size) for entry in self.buffers.values()))
+        return sizes, tuple(sorted((entry.id, entry.content_hash) for entry in self.executables.values()))
+
+    def complete(self, replacements: Mapping[int | str, Any] | None = None) -> Mapping[int, object]:
+        """The live object for every id, for making a program.
+
+        Args:
+            replacements: objects to use instead of the bound ones, by id or by label. A buffer must be a whole buffer
+                at least as large as the recorded one, an executable must hold the same code.
+
+        Raises:
+            NotFoundError: a key that names no resource, or a resource with neither a bound nor a replacing object.
+            InvalidArgumentError: a label that names several, something that is no buffer or executable, other code.
+            OutOfRangeError: a buffer smaller than the recorded one.
+        """
+        objects = dict(self.bound)
+        for key, value in (replacements or {}).items():
+            objects[self._find(key)] = value
+        for buffer in self.buffers.values():
+            _check_buffer(buffer, _present(objects, buffer))
+        for executable in self.executables.values():
+            _check_executable(executable, _present(objects, executable))
+        return objects
+
+    def _find(self, key: int | str) -> int:
+        entries: list[BufferEntry | ExecutableEntry] = [*self.buffers.values(), *self.executables.values()]
+        found = [entry.id for entry in entries if key == (entry.label if isinstance(key, str) else entry.id)]
+        if len(found) > 1:
+            raise InvalidArgumentError(
+                f"the label {key!r} names several resources of the recording",
+                found=f"ids {', '.join(map(str, found))}",
+                next_step="use the id as the key",
+            )
+        if not found:
+            raise NotFoundError(
+                f"the recording has no resource {key!r}",
+                allowed="an id or a label of " + (", ".join(f"{entry.id} {entry.name}" for entry in entries) or "none"),
+            )
+        return found[0]
+
+
+def _present(objects: Mapping[int, object], entry: BufferEntry | ExecutableEntry) -> Any:
+    value = objects.get(entry.id)
+    if value is None:
+        raise NotFoundError(
+            f"nothing stands for resource {entry.id} of the recording",
+            found=f"no object for {entry.name}",
+            next_step=f"pass resources={{{entry.id}: ...}}",
+        )
+    return value
+
+
+def _check_buffer(entry: BufferEntry, value: Any) -> None:
+    size = getattr(value, "size", None)
+    if getattr(value, "buffer", None) is not value or size is None:
+        raise InvalidArgumentError(
+            f"resource {entry.id} of the recording, {entry.name}, is a buffer",
+            found=type(value).__name__,
+            allowed=f"a whole buffer of at least {entry.size} bytes",
+        )
+    if size < entry.size:
+        raise OutOfRangeError(
+            f"the buffer for resource {entry.id}, {entry.name}, is smaller than the recorded one",
+            found=f"{size} bytes",
+            allowed=f"at least {entry.size} bytes",
+        )
+
+
+def _check_executable(entry: ExecutableEntry, value: Any) -> None:
+    content_hash = getattr(getattr(value, "verified", None), "content_hash", None)
+    if content_hash != entry.content_hash:
+        raise InvalidArgumentError(
+            f"resource {entry.id} of the recording, {entry.name}, is other code",
+            found=type(value).__name__ if content_hash is None else f"code object with SHA-256 {content_hash}",
+            allowed=f"the code object with SHA-256 {entry.content_hash}",
+        )

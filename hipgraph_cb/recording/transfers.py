@@ -1,0 +1,115 @@
+"""Fills, updates and copies: from a call's arguments to a command value, or to None where nothing is to be done (R4).
+
+The order of checks is the same in all three: first what the arguments are, then whether there is anything to do,
+then where the bytes lie.
+"""
+
+from __future__ import annotations
+
+from hipgraph_cb.recording.collecting import ResourceCollector
+from hipgraph_cb.recording.commands import Copy, Fill, Location, Range, SlotRange, Update
+from hipgraph_cb.recording.validation import (
+    check_apart,
+    check_pattern_fit,
+    check_same_length,
+    check_within,
+    host_bytes,
+    integer,
+    pattern_bytes,
+    text,
+)
+
+
+def make_fill(
+    resources: ResourceCollector,
+    target: object,
+    pattern: object,
+    pattern_length: object,
+    offset: object,
+    length: object,
+    label: str | None,
+) -> Fill | None:
+    """See `CommandBuffer.fill_buffer`."""
+    text(label)
+    data = pattern_bytes(pattern, pattern_length)
+    place = narrow(resources, resources.locate(target, "target"), offset, length, "offset")
+    if place is None:
+        return None
+    if resources.validate:
+        check_pattern_fit(place.offset, place.length or 0, len(data))
+    return Fill(place, data, label)
+
+
+def make_update(
+    resources: ResourceCollector, target: object, data: object, offset: object, label: str | None
+) -> Update | None:
+    """See `CommandBuffer.update_buffer`."""
+    text(label)
+    copied = host_bytes(data)
+    place = narrow(resources, resources.locate(target, "target"), offset, len(copied), "offset")
+    return None if place is None else Update(place, copied, label)
+
+
+def make_copy(
+    resources: ResourceCollector,
+    source: object,
+    target: object,
+    source_offset: object,
+    target_offset: object,
+    length: object,
+    label: str | None,
+) -> Copy | None:
+    """See `CommandBuffer.copy_buffer`."""
+    text(label)
+    whole_source, whole_target = resources.locate(source, "source"), resources.locate(target, "target")
+    start = integer(source_offset, "source_offset"), integer(target_offset, "target_offset")
+    if length is None:
+        length = _common_length(_rest(whole_source, start[0]), _rest(whole_target, start[1]))
+    origin = narrow(resources, whole_source, start[0], length, "source_offset")
+    place = narrow(resources, whole_target, start[1], length, "target_offset")
+    if origin is None or place is None:
+        return None
+    if resources.validate and isinstance(origin, Range) and isinstance(place, Range):
+        check_apart(origin, place, resources.name(place.resource))
+    return Copy(origin, place, label)
+
+
+def _rest(whole: Location, offset: int) -> int | None:
+    """What is left of a range behind an offset; None where only the binding table knows."""
+    return None if whole.length is None else max(whole.length - offset, 0)
+
+
+def _common_length(source: int | None, target: int | None) -> int | None:
+    check_same_length(source, target)
+    return target if source is None else source
+
+
+def narrow(resources: ResourceCollector, whole: Location, offset: object, length: object, name: str) -> Location | None:
+    """The part of `whole` from byte `offset` on; None when it is empty (R4).
+
+    The offsets in messages count from the start of the buffer or of the binding, as those of the commands do.
+    """
+    start = integer(offset, name)
+    count = None if length is None else integer(length, "length")
+    if count == 0:
+        return None
+    if isinstance(whole, SlotRange):
+        return _narrow_slot(whole, start, count)
+    if resources.validate:
+        owner = resources.name(whole.resource)
+        end = whole.offset + whole.length
+        described = owner if end == resources.size(whole.resource) else f"the view of {owner} that ends at byte {end}"
+        if count is None:
+            count = max(whole.length - start, 0)
+        check_within(whole.offset + start, count, whole.offset + whole.length, described)
+    elif count is None:
+        count = whole.length - start
+    return None if count == 0 else Range(whole.resource, whole.offset + start, count)
+
+
+def _narrow_slot(whole: SlotRange, start: int, count: int | None) -> SlotRange | None:
+    if whole.length is not None:
+        if count is None:
+            count = max(whole.length - start, 0)
+        check_within(start, count, whole.length, f"the range of slot {whole.slot}")
+    return None if count == 0 else SlotRange(whole.slot, whole.offset + start, count)

@@ -1,0 +1,219 @@
+"""The rules about a single command, apart from what a dispatch adds (`workgroups`).
+
+Everything here is plain arithmetic on numbers and texts. The messages say what was found and what is allowed; the
+command buffer adds which command it was.
+"""
+
+from __future__ import annotations
+
+import operator
+from typing import TYPE_CHECKING
+
+from hipgraph_cb.errors import FailedPreconditionError, InvalidArgumentError, OutOfRangeError
+
+if TYPE_CHECKING:
+    from hipgraph_cb.recording.commands import Range
+
+LARGEST = (1 << 64) - 1
+"""Offsets and lengths are unsigned 64-bit numbers (R6)."""
+
+PATTERN_LENGTHS = (1, 2, 4)
+
+
+def integer(value: object, name: str, *, largest: int = LARGEST) -> int:
+    """`value` as a Python int from 0 to `largest`.
+
+    Raises:
+        InvalidArgumentError: not a whole number; a bool is refused too, for it is a slip in every place here.
+        OutOfRangeError: negative, or beyond `largest`.
+    """
+    if type(value) is not int:
+        value = _index(value, name)
+    if not 0 <= value <= largest:
+        raise OutOfRangeError(f"{name} is out of range", found=str(value), allowed=f"0 to {largest}")
+    return value
+
+
+def _index(value: object, name: str) -> int:
+    if not isinstance(value, bool):
+        try:
+            return operator.index(value)  # type: ignore[arg-type]
+        except TypeError:
+            pass
+    raise InvalidArgumentError(
+        f"{name} is not a whole number",
+        found=f"{value!r} ({type(value).__name__})",
+        allowed="an int or a NumPy integer",
+    )
+
+
+def text(value: object, name: str = "label") -> None:
+    """Refuse a label that is neither None nor a str."""
+    if value is not None and not isinstance(value, str):
+        raise InvalidArgumentError(f"{name} is not a text", found=type(value).__name__, allowed="a str or None")
+
+
+def host_bytes(data: object, name: str = "data") -> bytes:
+    """A copy of host data in C order: of a buffer-protocol object or of an array that can give its own bytes.
+
+    Raises:
+        InvalidArgumentError: no bytes can be had from it, or they would be Python objects.
+    """
+    if type(data) is bytes:
+        return data
+    try:
+        view = memoryview(data)  # type: ignore[arg-type]
+    except (TypeError, ValueError):
+        return _array_bytes(data, name)
+    if "O" in view.format:
+        raise InvalidArgumentError(
+            f"{name} holds Python objects", found=f"format {view.format!r}", allowed="plain data"
+        )
+    return view.tobytes()
+
+
+def _array_bytes(data: object, name: str) -> bytes:
+    """NumPy exports some types (datetime64, extensions such as bfloat16) through no buffer, only by `tobytes`."""
+    dtype = getattr(data, "dtype", None)
+    to_bytes = getattr(data, "tobytes", None)
+    if dtype is None or to_bytes is None or getattr(dtype, "hasobject", False):
+        raise InvalidArgumentError(
+            f"{name} is not host data",
+            found=type(data).__name__,
+            allowed="bytes or an object with the buffer protocol, such as a NumPy array",
+            next_step="give numbers as numpy.array(values, dtype=...), whose type fixes the bytes",
+        )
+    return bytes(to_bytes())
+
+
+def pattern_bytes(pattern: object, pattern_length: object) -> bytes:
+    """The bytes of a fill pattern, least significant first.
+
+    Args:
+        pattern: an int, which takes `pattern_length` bytes; bytes of that very length; or a NumPy scalar.
+        pattern_length: bytes of an int pattern. Beside another kind of pattern it is 4, the default, or its length.
+
+    Raises:
+        InvalidArgumentError: another kind of pattern or another length than 1, 2 or 4.
+        OutOfRangeError: an int that does not fit in `pattern_length` bytes.
+    """
+    length = integer(pattern_length, "pattern_length")
+    if isinstance(pattern, int) and not isinstance(pattern, bool):
+        _check_pattern_length(length)
+        return _int_pattern(pattern, length)
+    if isinstance(pattern, (bytes, bytearray, memoryview)) or _is_numpy_scalar(pattern):
+        result = host_bytes(pattern, "pattern")
+        _check_pattern_length(len(result))
+        if length not in (4, len(result)):
+            raise InvalidArgumentError(
+                "pattern_length contradicts the pattern", found=f"pattern_length {length}, {len(result)} bytes"
+            )
+        return result
+    raise InvalidArgumentError(
+        "the pattern has no fixed bytes",
+        found=f"{pattern!r} ({type(pattern).__name__})",
+        allowed="an int, bytes of length 1, 2 or 4, or a NumPy scalar",
+        next_step="give a float as numpy.float32(value)",
+    )
+
+
+def _is_numpy_scalar(value: object) -> bool:
+    return getattr(value, "dtype", None) is not None and getattr(value, "ndim", None) == 0
+
+
+def _check_pattern_length(length: int) -> None:
+    if length not in PATTERN_LENGTHS:
+        raise InvalidArgumentError(
+            "the pattern has the wrong length", found=f"{length} bytes", allowed="1, 2 or 4 bytes"
+        )
+
+
+def _int_pattern(pattern: int, length: int) -> bytes:
+    bits = 8 * length
+    lowest, highest = -(1 << (bits - 1)), (1 << bits) - 1
+    if not lowest <= pattern <= highest:
+        raise OutOfRangeError(
+            f"the pattern does not fit in {length} bytes", found=str(pattern), allowed=f"{lowest} to {highest}"
+        )
+    return (pattern & highest).to_bytes(length, "little")
+
+
+def check_pattern_fit(offset: int, length: int, pattern_length: int) -> None:
+    """A fill starts at a multiple of its pattern's length, counted from the buffer's start, and covers whole ones.
+
+    A misaligned 2- or 4-byte memset is undefined in HIP and a ragged length is cut short in silence.
+    """
+    if offset % pattern_length or length % pattern_length:
+        raise InvalidArgumentError(
+            "the fill is not made of whole, aligned patterns",
+            found=f"offset {offset}, length {length}, pattern of {pattern_length} bytes",
+            allowed=f"offset and length multiples of {pattern_length}",
+            next_step="fill with a shorter pattern, or use update_buffer for the rest",
+        )
+
+
+def check_within(offset: int, length: int, size: int, name: str) -> None:
+    """Refuse bytes that do not lie in the `size` bytes that `name` has."""
+    if offset + length > size:
+        raise OutOfRangeError(
+            f"the range reaches past the end of {name}",
+            found=f"offset {offset} + length {length} = {offset + length}",
+            allowed=f"offset + length <= {size}, the size of {name}",
+        )
+
+
+def check_same_length(source: int | None, target: int | None) -> None:
+    """A copy moves as many bytes as it fills; None is a length that only the binding table knows."""
+    if source is not None and target is not None and source != target:
+        raise InvalidArgumentError(
+            "source and target of the copy have different lengths",
+            found=f"source {source} bytes, target {target} bytes",
+            next_step="pass length=",
+        )
+
+
+def check_apart(source: Range, target: Range, name: str) -> None:
+    """Refuse a copy whose source and target share bytes: the order in which they are moved is not defined."""
+    if source.resource != target.resource:
+        return
+    if source.offset < target.offset + target.length and target.offset < source.offset + source.length:
+        raise InvalidArgumentError(
+            "source and target of the copy overlap",
+            found=f"bytes {source.offset} to {source.offset + source.length} "
+            f"and {target.offset} to {target.offset + target.length} of {name}",
+            next_step="copy through a scratch buffer",
+        )
+
+
+def check_slot(index: int, capacity: int) -> None:
+    """Refuse a slot beyond the binding table that the command buffer was made for."""
+    if index >= capacity:
+        raise OutOfRangeError(
+            f"slot {index} lies outside the binding table",
+            found=f"slot {index}",
+            allowed=f"slots below binding_capacity={capacity}" if capacity else "no slots: binding_capacity is 0",
+            next_step=f"make the command buffer with binding_capacity={index + 1} or more",
+        )
+
+
+def check_owner(kind: str, name: str, device: object, owner: object) -> None:
+    """Refuse an object that belongs to another device than the command buffer."""
+    if device is not owner:
+        raise InvalidArgumentError(
+            f"{name} belongs to another device",
+            found=f"a {kind} of {_device_name(device)}",
+            allowed=f"a {kind} of {_device_name(owner)}, whose command buffer this is",
+        )
+
+
+def _device_name(device: object) -> str:
+    name, ordinal = getattr(device, "name", None), getattr(device, "ordinal", None)
+    return type(device).__name__ if name is None else f"{name} (device {ordinal})"
+
+
+def check_open(kind: str, name: str, value: object) -> None:
+    """Refuse something that was closed before it was recorded."""
+    if getattr(value, "closed", False):
+        raise FailedPreconditionError(
+            f"{name} is closed", found=f"a closed {kind}", next_step=f"record with a {kind} that is still open"
+        )

@@ -1,0 +1,125 @@
+"""The rules about the shape of a dispatch: how many workgroups, how large, how much LDS."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+from hipgraph_cb.errors import InvalidArgumentError, OutOfRangeError
+from hipgraph_cb.recording.commands import Dimensions
+from hipgraph_cb.recording.validation import integer
+
+if TYPE_CHECKING:
+    from hipgraph_cb.executable.limits import DeviceLimits
+    from hipgraph_cb.executable.verify import VerifiedExport
+
+LARGEST_GRID = (1 << 32) - 1
+"""Work-items per dimension: the dispatch packet and the runtimes multiply count and size in 32 bits."""
+
+_AXES = "xyz"
+
+
+def dimensions(value: object, name: str) -> Dimensions:
+    """An int or one to three ints as x, y, z; what is left out is 1.
+
+    Raises:
+        InvalidArgumentError: something else, or a number that is no whole number.
+        OutOfRangeError: a negative number, or one of 2^32 and more.
+    """
+    if type(value) is int and 0 <= value <= LARGEST_GRID:
+        return (value, 1, 1)
+    if isinstance(value, (tuple, list)):
+        if not 1 <= len(value) <= 3:
+            raise InvalidArgumentError(
+                f"{name} has one to three dimensions", found=f"{len(value)} values", allowed="an int, or x, y and z"
+            )
+        numbers = [integer(each, f"{name} in {axis}", largest=LARGEST_GRID) for each, axis in zip(value, _AXES)]  # noqa: B905
+        return (numbers[0], *numbers[1:], *(1,) * (3 - len(numbers)))  # type: ignore[return-value]
+    return (integer(value, name, largest=LARGEST_GRID), 1, 1)
+
+
+def workgroup_size(export: VerifiedExport, given: object) -> Dimensions:
+    """The size a dispatch takes: what was given, else what the code object requires.
+
+    Raises:
+        InvalidArgumentError: none was given to a kernel that requires none, or another one than it requires.
+    """
+    required: Dimensions | None = export.required_workgroup_size
+    if given is None:
+        if required is None:
+            raise InvalidArgumentError(
+                f"workgroup_size is missing: kernel `{export.name}` does not require one",
+                allowed=f"1 to {export.max_flat_workgroup_size} work-items in all",
+                next_step="pass workgroup_size=, or compile with __attribute__((reqd_work_group_size(x, y, z)))",
+            )
+        return required
+    size = dimensions(given, "workgroup_size")
+    if required is not None and size != required:
+        raise InvalidArgumentError(
+            f"kernel `{export.name}` requires another workgroup size",
+            found=_product(size),
+            allowed=_product(required),
+            next_step=f"leave workgroup_size out, or compile with reqd_work_group_size{size}",
+        )
+    return size
+
+
+def check_size(export: VerifiedExport, size: Dimensions, limits: DeviceLimits | None) -> None:
+    """Refuse a workgroup that is empty, larger than the kernel was compiled for, or too large for the device."""
+    total = math.prod(size)
+    if total == 0:
+        raise OutOfRangeError("a workgroup has no work-items", found=_product(size), allowed="1 or more in x, y and z")
+    if total > export.max_flat_workgroup_size:
+        raise OutOfRangeError(
+            f"the workgroup is larger than kernel `{export.name}` was compiled for",
+            found=_product(size),
+            allowed=f"{export.max_flat_workgroup_size} work-items (max_flat_workgroup_size in its metadata)",
+            next_step=f"launch smaller workgroups, or compile with "
+            f"__attribute__((amdgpu_flat_work_group_size(1, {total}))), in HIP __launch_bounds__({total})",
+        )
+    if limits is not None:
+        _check_device_size(size, total, limits)
+
+
+def _check_device_size(size: Dimensions, total: int, limits: DeviceLimits) -> None:
+    for axis, extent, largest in zip(_AXES, size, limits.max_workgroup_size, strict=True):
+        if extent > largest:
+            raise OutOfRangeError(
+                f"the workgroup is too large for the device in {axis}",
+                found=_product(size),
+                allowed=f"{largest} work-items in {axis}",
+            )
+    if total > limits.max_flat_workgroup_size:
+        raise OutOfRangeError(
+            "the workgroup is too large for the device",
+            found=_product(size),
+            allowed=f"{limits.max_flat_workgroup_size} work-items",
+        )
+
+
+def check_grid(count: Dimensions, size: Dimensions) -> None:
+    """Refuse a grid of 2^32 work-items and more in one dimension."""
+    for axis, workgroups, extent in zip(_AXES, count, size, strict=True):
+        if workgroups * extent > LARGEST_GRID:
+            raise OutOfRangeError(
+                f"the grid is too large in {axis}",
+                found=f"{workgroups} workgroups of {extent} = {workgroups * extent} work-items",
+                allowed=f"{LARGEST_GRID} work-items, that is {LARGEST_GRID // extent} such workgroups",
+            )
+
+
+def check_lds(export: VerifiedExport, dynamic: int, limits: DeviceLimits | None) -> None:
+    """Refuse more LDS per workgroup, declared by the kernel and asked for by the dispatch, than the device has."""
+    if limits is None:
+        return
+    declared = export.group_segment_size
+    if declared + dynamic > limits.max_lds:
+        raise OutOfRangeError(
+            f"kernel `{export.name}` needs more LDS than the device has",
+            found=f"{declared} bytes declared + {dynamic} bytes dynamic_lds = {declared + dynamic}",
+            allowed=f"{limits.max_lds} bytes per workgroup",
+        )
+
+
+def _product(size: Dimensions) -> str:
+    return f"{size[0]} x {size[1]} x {size[2]} = {math.prod(size)} work-items"

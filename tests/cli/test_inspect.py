@@ -1,0 +1,64 @@
+"""`hipgraph-cb inspect` says what is in a code object; expected values come from llvm-readelf and the sources."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from hipgraph_cb.cli import main
+
+CORPUS = Path(__file__).parents[1] / "fixtures" / "corpus"
+
+
+def test_every_kernel_is_listed_with_its_arguments(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["inspect", "--json", str(CORPUS / "clang/k_cl.gfx942.hsaco")]) == 0
+    facts = json.loads(capsys.readouterr().out)
+    assert facts["sound"] is True
+    assert facts["target"] == "gfx942"
+    assert facts["code_object_version"] == 5
+    assert len(facts["kernels"]) == 19
+    saxpy = facts["kernels"]["saxpy"]
+    assert saxpy["arguments"] == ["arg0: float*", "arg1: float*", "arg2: float", "arg3: uint"]
+    assert saxpy["offsets"] == [0, 8, 16, 20]
+    assert facts["kernels"]["reduce_lds"]["required_workgroup_size"] == [256, 1, 1]
+    assert facts["kernels"]["reduce_lds"]["lds"] == 1024
+
+
+def test_arguments_without_names_and_types_are_shown_as_untyped(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["inspect", str(CORPUS / "clang/h_hip.gfx942.hsaco")]) == 0
+    text = capsys.readouterr().out
+    assert "kernel h_saxpy\n" in text
+    assert "     0  arg0: pointer\n     8  arg1: pointer\n    16  arg2: untyped 4 bytes\n" in text
+
+
+def test_a_truncated_file_is_told_with_its_offset_and_status_1(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "cut.hsaco"
+    file.write_bytes((CORPUS / "clang/asm.gfx942.hsaco").read_bytes()[:100])
+    assert main(["inspect", str(file)]) == 1
+    assert capsys.readouterr().out == (
+        f"{file}: the program header table lies past the end of the file\n"
+        "  where: file offset 64\n"
+        "  found: 448 bytes at offset 64\n"
+        "  allowed: a range inside the file's 100 bytes\n"
+        "  next: the file is truncated; build or copy it again\n"
+    )
+
+
+def test_a_wrong_target_is_told_with_both_targets(capsys: pytest.CaptureFixture[str]) -> None:
+    file = CORPUS / "clang/k_cl.gfx1100.hsaco"
+    assert main(["inspect", "--target", "gfx942", str(file)]) == 1
+    assert capsys.readouterr().out == (
+        f"{file}: the code object was built for another device\n"
+        "  found: gfx1100 (processor differs)\n"
+        "  allowed: code that runs on gfx942\n"
+        "  next: compile with -mcpu=gfx942\n"
+    )
+
+
+def test_a_missing_file_is_status_2_without_a_traceback(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["inspect", "no-such.hsaco"]) == 2
+    captured = capsys.readouterr()
+    assert captured.err == "hipgraph-cb inspect: [Errno 2] No such file or directory: 'no-such.hsaco'\n"
+    assert captured.out == ""

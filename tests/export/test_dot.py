@@ -1,0 +1,87 @@
+"""The Graphviz export: stable names, true edges, and labels that nothing can break out of."""
+
+import pydot
+import pytest
+from support.fakes import FakeBuffer, saxpy
+
+from hipgraph_cb.recording.command_buffer import CommandBuffer
+from hipgraph_cb.recording.dependencies import JoinPolicy
+from hipgraph_cb.recording.resources import Slot
+
+HOSTILE = 'a"b\\N{c|d}<e>\n&lt;é\u2028\ud800;]//'
+
+
+def step():
+    x, y, z = FakeBuffer(64, "x"), FakeBuffer(64, "y"), FakeBuffer(64)
+    with CommandBuffer(label="step", binding_capacity=2) as cb:
+        cb.fill_buffer(y, 0, label="clear")
+        cb.update_buffer(x, bytes(range(20)), offset=4)
+        cb.execution_barrier()
+        cb.dispatch(saxpy(), (4, 2), 64, args=[y, Slot(1, 16), 2.5, 7], dynamic_lds=32)
+        cb.execution_barrier()
+        cb.copy_buffer(y, z)
+    return cb.recording
+
+
+def test_the_whole_text_of_a_small_recording():
+    assert step().to_dot() == (
+        'digraph "step" {\n'
+        "  rankdir=TB;\n"
+        '  node [shape=box, style=filled, fontname="monospace"];\n'
+        '  c0 [label="0 fill\\lclear\\l`y`[0:64]\\lpattern 00 00 00 00\\l", fillcolor="#e8f0d8"];\n'
+        '  c1 [label="1 update\\l`x`[4:24]\\ldata 00 01 02 03 04 05 06 07 08 09 0a 0b 0c 0d 0e 0f ... (20 bytes)\\l", '
+        'fillcolor="#d8e8f0"];\n'
+        '  c2 [label="2 dispatch saxpy\\l4 x 2 x 1 workgroups of 64 x 1 x 1\\l32 bytes of dynamic LDS\\l'
+        'y: float* = `y`[0:64]\\lx: float* = slot 1[16:]\\la: float = 2.5\\ln: uint = 7\\l", fillcolor="#ffffff"];\n'
+        '  c3 [label="3 copy\\lfrom `y`[0:64]\\lto buffer 3[0:64]\\l", fillcolor="#f0e8d8"];\n'
+        "  { rank=same; c0; c1; }\n"
+        "  { rank=same; c2; }\n"
+        "  { rank=same; c3; }\n"
+        "  c0 -> c2;\n"
+        "  c1 -> c2;\n"
+        "  c2 -> c3;\n"
+        "}\n"
+    )
+
+
+def edges(recording, join):
+    (graph,) = pydot.graph_from_dot_data(recording.to_dot(join=join))
+    return sorted((edge.get_source(), edge.get_destination()) for edge in graph.get_edges())
+
+
+@pytest.mark.parametrize("join", [JoinPolicy.EMPTY, JoinPolicy.KERNEL])
+def test_joins_are_shown_where_the_policy_makes_them(join):
+    assert edges(step(), join) == [("c0", "j0"), ("c1", "j0"), ("c2", "c3"), ("j0", "c2")]
+    assert f'j0 [label="join ({join.value})", shape=ellipse];' in step().to_dot(join=join)
+
+
+def test_a_graphviz_reader_sees_the_edges_of_the_recording():
+    recording = step()
+    assert edges(recording, JoinPolicy.EDGES) == [(f"c{source}", f"c{target}") for source, target in recording.edges]
+
+
+def test_hostile_names_stay_text():
+    x = FakeBuffer(64, HOSTILE)
+    with CommandBuffer(label=HOSTILE) as cb:
+        cb.fill_buffer(x, 0, label=HOSTILE)
+        cb.execution_barrier()
+        cb.dispatch(saxpy(HOSTILE), 1, 64, args=[x, None, 1.0, 1])
+    text = cb.recording.to_dot()
+    text.encode("utf-8")
+    (graph,) = pydot.graph_from_dot_data(text)
+    assert sorted(node.get_name() for node in graph.get_nodes()) == ["c0", "c1", "node"]
+    assert len(graph.get_edges()) == 1
+    escaped = 'a\\"b\\\\N{c|d}<e>\\\\n&amp;lt;é\\\\u2028\\\\ud800;]//'
+    assert graph.get_name() == f'"{escaped}"'
+    (fill,) = graph.get_node("c0")
+    assert fill.get_label() == f'"0 fill\\l{escaped}\\l`{escaped}`[0:64]\\lpattern 00 00 00 00\\l"'
+    (dispatch,) = graph.get_node("c1")
+    assert f"1 dispatch {escaped}\\l" in dispatch.get_label()
+    assert "x: float* = null\\l" in dispatch.get_label()
+
+
+def test_an_empty_recording_is_a_graph_too():
+    with CommandBuffer() as cb:
+        pass
+    (graph,) = pydot.graph_from_dot_data(cb.recording.to_dot())
+    assert graph.get_edges() == []

@@ -1,0 +1,169 @@
+"""R1: INITIAL -> RECORDING -> FINAL or FAILED, enforced always."""
+
+import threading
+
+import pytest
+from support.fakes import FakeBuffer, FakeProgram, saxpy
+
+from hipgraph_cb.errors import FailedPreconditionError, HipGraphError, OutOfRangeError
+from hipgraph_cb.recording.command_buffer import CommandBuffer, State
+
+VERBS = ("fill_buffer", "update_buffer", "copy_buffer", "dispatch", "execution_barrier", "end")
+
+
+def verbs(cb):
+    x, y = FakeBuffer(64), FakeBuffer(64)
+    return {
+        "fill_buffer": lambda: cb.fill_buffer(x, 0),
+        "update_buffer": lambda: cb.update_buffer(x, b"1234"),
+        "copy_buffer": lambda: cb.copy_buffer(x, y),
+        "dispatch": lambda: cb.dispatch(saxpy(), 1, 64, args=[y, x, 1.0, 1]),
+        "execution_barrier": cb.execution_barrier,
+        "end": cb.end,
+    }
+
+
+def in_state(state):
+    cb = CommandBuffer(label="step")
+    if state is not State.INITIAL:
+        cb.begin()
+    if state is State.FINAL:
+        cb.end()
+    if state is State.FAILED:
+        cb.__exit__(None, ZeroDivisionError("division by zero"), None)
+    return cb
+
+
+@pytest.mark.parametrize("state", [State.INITIAL, State.FINAL, State.FAILED])
+@pytest.mark.parametrize("verb", VERBS)
+def test_every_verb_is_refused_outside_begin_and_end(state, verb):
+    cb = in_state(state)
+    assert cb.state is state
+    with pytest.raises(FailedPreconditionError, match=f"^{verb}: the command buffer is in state {state.name}"):
+        verbs(cb)[verb]()
+    assert cb.state is state
+
+
+def test_the_refusal_says_what_to_do():
+    with pytest.raises(FailedPreconditionError) as caught:
+        CommandBuffer(label="step").execution_barrier()
+    assert str(caught.value) == (
+        "execution_barrier: the command buffer is in state INITIAL\n"
+        "  where: command buffer 'step'\n"
+        "  found: INITIAL\n"
+        "  allowed: RECORDING\n"
+        "  next: call begin() first, or use the command buffer in a `with` statement"
+    )
+
+
+@pytest.mark.parametrize("state", [State.RECORDING, State.FINAL, State.FAILED])
+def test_a_command_buffer_begins_once(state):
+    cb = in_state(state)
+    with pytest.raises(FailedPreconditionError, match=f"^begin: the command buffer is in state {state.name}"):
+        cb.begin()
+    assert cb.state is state
+
+
+@pytest.mark.parametrize("state", [State.INITIAL, State.RECORDING, State.FAILED])
+@pytest.mark.parametrize("name", ["recording", "program"])
+def test_there_is_no_recording_and_no_program_before_the_end_or_after_a_failure(state, name):
+    with pytest.raises(FailedPreconditionError, match=f"^{name}: the command buffer is in state {state.name}"):
+        getattr(in_state(state), name)
+
+
+def test_a_failed_build_fails_the_command_buffer_and_keeps_the_reason():
+    reason = OutOfRangeError("the device is too small")
+
+    def build(recording):
+        raise reason
+
+    cb = CommandBuffer(build=build).begin()
+    with pytest.raises(OutOfRangeError) as caught:
+        cb.end()
+    assert caught.value is reason
+    assert cb.state is State.FAILED
+    assert cb.failure is reason
+    with pytest.raises(FailedPreconditionError, match="because: the device is too small"):
+        cb.replay()
+
+
+def test_an_exception_in_the_body_fails_the_command_buffer():
+    cb = CommandBuffer()
+    with pytest.raises(KeyError), cb:
+        raise KeyError("x")
+    assert cb.state is State.FAILED
+    assert isinstance(cb.failure, KeyError)
+
+
+def test_leaving_the_body_ends_and_replay_goes_to_the_program(x):
+    with CommandBuffer(build=FakeProgram) as cb:
+        cb.fill_buffer(x, 1)
+    assert cb.state is State.FINAL
+    assert cb.program.recording is cb.recording
+    cb.replay(stream="stream", bindings=["b"])
+    assert cb.program.replays == [("stream", ["b"])]
+
+
+def test_an_empty_recording_ends_well():
+    with CommandBuffer() as cb:
+        cb.execution_barrier()
+    assert len(cb.recording) == 0
+    assert cb.recording.layers == ()
+    assert list(cb.recording.edges) == []
+
+
+def test_without_a_device_there_is_a_recording_and_no_program():
+    with CommandBuffer(label="step") as cb:
+        pass
+    with pytest.raises(FailedPreconditionError) as caught:
+        cb.replay()
+    assert str(caught.value) == (
+        "program: this command buffer belongs to no device\n"
+        "  where: command buffer 'step'\n"
+        "  next: make a program with device.program(command_buffer.recording)"
+    )
+
+
+def test_an_error_in_a_call_leaves_commands_layers_and_resources_as_they_were(cb, x):
+    stranger = FakeBuffer(16, "stranger")
+    cb.fill_buffer(x, 1, length=8)
+    cb.execution_barrier()
+    for call in (
+        lambda: cb.copy_buffer(stranger, x, length=4096),
+        lambda: cb.dispatch(saxpy(), 1, 64, args=[stranger, "no buffer", 1.0, 1]),
+        lambda: cb.update_buffer(stranger, b"x" * 17),
+    ):
+        with pytest.raises(HipGraphError):
+            call()
+    cb.fill_buffer(x, 2, length=8)
+    cb.end()
+    assert [command.pattern[0] for command in cb.recording] == [1, 2]
+    assert cb.recording.layers == ((0,), (1,))
+    assert [entry.label for entry in cb.recording.resources.buffers.values()] == ["x"]
+    assert not cb.recording.resources.executables
+
+
+def test_another_thread_cannot_record(cb, x):
+    caught = []
+
+    def work():
+        for call in (lambda: cb.fill_buffer(x, 0), cb.execution_barrier, cb.end):
+            try:
+                call()
+            except FailedPreconditionError as error:
+                caught.append(error.what)
+
+    thread = threading.Thread(target=work)
+    thread.start()
+    thread.join()
+    assert caught == [
+        f"{verb}: another thread records this command buffer" for verb in ("fill_buffer", "execution_barrier", "end")
+    ]
+    assert cb.state is State.RECORDING
+
+
+def test_a_command_names_its_index_its_label_and_the_recording(cb, x):
+    cb.fill_buffer(x, 0)
+    with pytest.raises(OutOfRangeError) as caught:
+        cb.fill_buffer(x, 0, offset=4096, length=4, label="clear")
+    assert caught.value.where == "command 1 'clear' in 'step'"

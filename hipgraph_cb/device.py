@@ -520,6 +520,7 @@ class Device(Resource):
             binding_capacity=binding_capacity,
             validate=validate,
             limits=self.limits,
+            owner=self,
             build=lambda recording: self._program(recording, None, policy),
         )
 

@@ -2,23 +2,32 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from hipgraph_cb.hip.api import bindings
 from hipgraph_cb.hip.node_parameters import KernelParameters, MemsetParameters
+from hipgraph_cb.recording.commands import Command, Copy, Dispatch, Fill, Location, Range, Update
 
 if TYPE_CHECKING:
     from hipgraph_cb.hip.resources import BoundResources
-    from hipgraph_cb.recording.commands import Copy, Dispatch, Fill, Update
+    from hipgraph_cb.recording.bindings import BoundRange
+
+Preparation = Callable[[Any], tuple[Any, ...]]
 
 
 class CommandArguments:
     """Turns commands into arguments of HIP functions, with the addresses of one program.
 
     The blocks that it returns are written again by the next call.
+
+    Attributes:
+        slots: what stands for each slot now; empty for a recording without slots.
+        preparations: what prepares the arguments, by the type of the command.
     """
 
-    def __init__(self, resources: BoundResources) -> None:
+    def __init__(self, resources: BoundResources, slots: Mapping[int, BoundRange] | None = None) -> None:
+        self.slots: Mapping[int, BoundRange] = {} if slots is None else slots
         self._resources = resources
         self._addresses = resources.addresses
         self._memset = MemsetParameters()
@@ -26,40 +35,53 @@ class CommandArguments:
         kinds = bindings().hipMemcpyKind
         self._host_to_device = kinds.hipMemcpyHostToDevice
         self._device_to_device = kinds.hipMemcpyDeviceToDevice
+        self.preparations: dict[type[Command], Preparation] = {
+            Fill: self._fill,
+            Update: self._update,
+            Copy: self._copy,
+            Dispatch: self._dispatch_to_ranges if slots is None else self._dispatch,
+        }
 
-    def fill(self, command: Fill) -> tuple[Any]:
-        target = command.target
-        address = self._addresses[target.resource] + target.offset
-        return (self._memset.write(address, command.pattern, target.length),)
+    def _fill(self, command: Fill) -> tuple[Any]:
+        address, length = self._place(command.target)
+        return (self._memset.write(address, command.pattern, length),)
 
-    def update(self, command: Update) -> tuple[int, bytes, int, Any]:
+    def _update(self, command: Update) -> tuple[int, bytes, int, Any]:
         """The host bytes are read at launch: the recording, which the program holds, owns them."""
-        target = command.target
-        address = self._addresses[target.resource] + target.offset
-        return address, command.data, target.length, self._host_to_device
+        address, length = self._place(command.target)
+        return address, command.data, length, self._host_to_device
 
-    def copy(self, command: Copy) -> tuple[int, int, int, Any]:
-        source, target = command.source, command.target
-        source_address = self._addresses[source.resource] + source.offset
-        target_address = self._addresses[target.resource] + target.offset
-        return target_address, source_address, target.length, self._device_to_device
+    def _copy(self, command: Copy) -> tuple[int, int, int, Any]:
+        source, _length = self._place(command.source)
+        target, length = self._place(command.target)
+        return target, source, length, self._device_to_device
 
-    def dispatch(self, command: Dispatch) -> tuple[Any]:
-        kernel = self._kernels.get((command.executable, command.export))
-        if kernel is None:
-            kernel = self._kernel(command.executable, command.export)
+    def _dispatch(self, command: Dispatch) -> tuple[Any]:
+        place = self._place
+        return self._kernel_node(command, [(offset, place(location)[0]) for offset, location in command.pointers])
+
+    def _dispatch_to_ranges(self, command: Dispatch) -> tuple[Any]:
+        """The same where no pointer is a slot: the common case, and the one that is measured."""
         addresses = self._addresses
-        pointers = [(offset, addresses[range_.resource] + range_.offset) for offset, range_ in command.pointers]
-        parameters = kernel.write(
-            command.workgroup_count, command.workgroup_size, command.dynamic_lds, command.kernarg, pointers
-        )
-        return (parameters,)
+        pointers: Any = command.pointers
+        return self._kernel_node(command, [(offset, addresses[place[0]] + place[1]) for offset, place in pointers])
+
+    def _kernel_node(self, command: Dispatch, pointers: list[tuple[int, int]]) -> tuple[Any]:
+        executable, export, count, size, dynamic_lds, kernarg, _pointers, _label = command
+        kernel = self._kernels.get((executable, export)) or self._kernel(executable, export)
+        return (kernel.write(count, size, dynamic_lds, kernarg, pointers),)
+
+    def _place(self, place: Location) -> tuple[int, int]:
+        """The device address and the length in bytes."""
+        if isinstance(place, Range):
+            return self._addresses[place.resource] + place.offset, place.length
+        part = self.slots[place.slot].part(place)
+        return part.buffer.address + part.offset, part.length
 
     def _kernel(self, executable_id: int, export: str) -> KernelParameters:
         executable = self._resources.executables[executable_id]
         layout = executable.verified.exports[export].layout
         offsets = [parameter.offset for parameter in layout.parameters]
-        extent = max((parameter.offset + parameter.size for parameter in layout.parameters), default=0)
-        kernel = KernelParameters(executable.function(export), offsets, extent)
+        kernel = KernelParameters(executable.function(export), offsets, layout.size)
         self._kernels[executable_id, export] = kernel
         return kernel

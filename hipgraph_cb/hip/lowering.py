@@ -2,65 +2,88 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
-from hipgraph_cb.errors import HipGraphError
+from hipgraph_cb.errors import HipGraphError, UnimplementedError
 from hipgraph_cb.hip.api import HipApi
 from hipgraph_cb.hip.commands import CommandArguments
 from hipgraph_cb.hip.dependencies import DependencyArray
 from hipgraph_cb.recording.commands import Command, Copy, Dispatch, Fill, Update
-from hipgraph_cb.recording.dependencies import CommandNode
+from hipgraph_cb.recording.dependencies import CommandNode, JoinNode, JoinPolicy
 
 if TYPE_CHECKING:
     from hipgraph_cb.recording.dependencies import PlannedNode
     from hipgraph_cb.recording.recording import Recording
 
+ADD: dict[type[Command], str] = {
+    Fill: "hipGraphAddMemsetNode",
+    Update: "hipGraphAddMemcpyNode1D",
+    Copy: "hipGraphAddMemcpyNode1D",
+    Dispatch: "hipGraphAddKernelNode",
+}
+SET: dict[type[Command], str] = {
+    Fill: "hipGraphExecMemsetNodeSetParams",
+    Update: "hipGraphExecMemcpyNodeSetParams1D",
+    Copy: "hipGraphExecMemcpyNodeSetParams1D",
+    Dispatch: "hipGraphExecKernelNodeSetParams",
+}
+
 
 def add_nodes(
     api: HipApi, graph: Any, recording: Recording, plan: Iterable[PlannedNode], arguments: CommandArguments
-) -> list[int]:
-    """Add one node for each planned node; returns their handles in that order.
+) -> dict[int, int]:
+    """Add one node for each planned node; returns the handles of the commands' nodes by command index.
 
     After a failed add the graph is of no use, since the failed node may be in it: abandon it.
 
     Raises:
         HipError: HIP refused a node; the message names the command.
+        UnimplementedError: the plan joins layers by a kernel.
     """
-    commands = recording.commands
-    functions = _functions(arguments)
+    commands, preparations = recording.commands, arguments.preparations
     dependencies = DependencyArray()
     handles: list[int] = []
-    call = api.call
+    nodes: dict[int, int] = {}
     for planned in plan:
         predecessors = planned.dependencies
         pointer = dependencies.write(predecessors, handles)
         if isinstance(planned, CommandNode):
-            command = commands[planned.command]
-            name, prepare = functions[type(command)]
+            index = planned.command
+            command = commands[index]
+            kind = type(command)
             try:
-                node = call(name, graph, pointer, len(predecessors), *prepare(command))
+                node = api.call(ADD[kind], graph, pointer, len(predecessors), *preparations[kind](command))
             except HipGraphError as error:
-                raise error.located(_where(recording, planned.command)) from None
+                raise error.located(recording.where(index)) from None
+            handle = nodes[index] = int(node)
         else:
-            node = call("hipGraphAddEmptyNode", graph, pointer, len(predecessors))
-        handles.append(int(node))
-    return handles
+            handle = _add_join(api, graph, planned, pointer)
+        handles.append(handle)
+    return nodes
 
 
-def _functions(arguments: CommandArguments) -> dict[type[Command], tuple[str, Callable[[Any], tuple[Any, ...]]]]:
-    """For each kind of command: the function that adds its node, and what prepares the arguments."""
-    return {
-        Fill: ("hipGraphAddMemsetNode", arguments.fill),
-        Update: ("hipGraphAddMemcpyNode1D", arguments.update),
-        Copy: ("hipGraphAddMemcpyNode1D", arguments.copy),
-        Dispatch: ("hipGraphAddKernelNode", arguments.dispatch),
-    }
+def change_node(
+    api: HipApi, executable: Any, node: int, recording: Recording, index: int, arguments: CommandArguments
+) -> None:
+    """Give the node of a command its present arguments; launches from now on see them.
 
-
-def _where(recording: Recording, index: int) -> str:
+    Raises:
+        HipError: HIP refused them; the message names the command.
+    """
     command = recording.commands[index]
-    name = type(command).__name__.lower()
-    label = "" if command.label is None else f" `{command.label}`"
-    inside = "" if recording.label is None else f" in `{recording.label}`"
-    return f"command {index} ({name}{label}){inside}"
+    kind = type(command)
+    try:
+        api.call(SET[kind], executable, node, *arguments.preparations[kind](command))
+    except HipGraphError as error:
+        raise error.located(recording.where(index)) from None
+
+
+def _add_join(api: HipApi, graph: Any, join: JoinNode, pointer: Any) -> int:
+    if join.kind is JoinPolicy.KERNEL:
+        raise UnimplementedError(
+            "program: joining layers by a kernel is not implemented",
+            found="join='kernel'",
+            allowed="join='edges', 'empty' or 'auto'",
+        )
+    return int(api.call("hipGraphAddEmptyNode", graph, pointer, len(join.dependencies)))

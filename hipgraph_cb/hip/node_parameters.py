@@ -40,15 +40,15 @@ class KernelParameters:
     Args:
         function: the address of the hipFunction_t.
         offsets: where each explicit argument lies in the kernarg block, in the order of the signature.
-        extent: bytes from the start of the kernarg block to the end of the last explicit argument.
+        extent: bytes of the kernarg block that a dispatch may give.
     """
 
     def __init__(self, function: int, offsets: Sequence[int], extent: int) -> None:
         self.native = bindings().hipKernelNodeParams()
         self._function = function
-        self._arguments = bytearray(extent)
-        self._storage = (ctypes.c_ubyte * max(extent, 1)).from_buffer(self._arguments) if extent else None
-        start = ctypes.addressof(self._storage) if self._storage is not None else 0
+        self._arguments = bytearray(max(extent, 1))
+        self._storage = (ctypes.c_ubyte * len(self._arguments)).from_buffer(self._arguments)
+        start = ctypes.addressof(self._storage)
         self._table = (ctypes.c_void_p * max(len(offsets), 1))(*(start + offset for offset in offsets))
         self._table_address = ctypes.addressof(self._table) if offsets else 0
         self._block = memory_of(self.native, KERNEL_NODE.size)
@@ -63,7 +63,7 @@ class KernelParameters:
     ) -> Any:
         """For one dispatch; `pointers` are (offset in the block, device address). Returns the native block."""
         arguments = self._arguments
-        arguments[:] = kernarg
+        arguments[: len(kernarg)] = kernarg
         for offset, address in pointers:
             POINTER.pack_into(arguments, offset, address)
         KERNEL_NODE.pack_into(

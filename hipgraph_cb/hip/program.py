@@ -2,26 +2,31 @@
 
 from __future__ import annotations
 
+import threading
 import weakref
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from hipgraph_cb.device import Program
-from hipgraph_cb.errors import UnimplementedError
 from hipgraph_cb.hip.commands import CommandArguments
 from hipgraph_cb.hip.graph import ExecutableGraph
-from hipgraph_cb.hip.queue import Queue
+from hipgraph_cb.hip.rebinding import FormerBindings, SlotRecord
 from hipgraph_cb.hip.resources import BoundResources
-from hipgraph_cb.recording.dependencies import JoinPolicy, plan
+from hipgraph_cb.recording.bindings import resolve
 
 if TYPE_CHECKING:
     from hipgraph_cb.hip.device import HipDevice
     from hipgraph_cb.hip.handle import Handle
+    from hipgraph_cb.hip.queue import Queue
+    from hipgraph_cb.recording.dependencies import JoinPolicy
     from hipgraph_cb.recording.recording import Recording
 
 
 class HipProgram(Program):
-    """A recording as an executable HIP graph."""
+    """A recording as an executable HIP graph.
+
+    With slots in use the graph is made at the first replay, when their memory is known; without, at once.
+    """
 
     def __init__(
         self,
@@ -31,18 +36,17 @@ class HipProgram(Program):
         policy: JoinPolicy,
     ) -> None:
         super().__init__(recording)
-        if recording.binding_capacity:
-            raise UnimplementedError("program: slots are not supported yet")
         self._device = device
         self._api = device.api
-        resources = BoundResources(device, recording, substitutes)
-        self._api.make_current()
-        nodes = plan(recording.layers, policy)
-        graph = ExecutableGraph.build(self._api, recording, nodes, CommandArguments(resources), keep_source=False)
-        self._executable = graph.executable.native
-        self._work = f"program `{self.label}`" if self.label is not None else "a program without a label"
-        self._needs = LaunchNeeds(graph, recording, resources.handles)
-        self._tickets = self._needs.tickets
+        self._policy = policy
+        self._resources = BoundResources(device, recording, substitutes)
+        self._work = "a program without a label" if self.label is None else f"program `{self.label}`"
+        self._needs = LaunchNeeds(recording, self._resources.handles)
+        self._rebinding = threading.Lock()
+        self._slots: SlotRecord | None = None
+        self._has_slots = bool(recording.slots)
+        if not self._has_slots:
+            self._build(CommandArguments(self._resources))
         self._retire = weakref.finalize(self, device.backlog.retire, self._needs)
         self._retire.atexit = False
 
@@ -54,13 +58,45 @@ class HipProgram(Program):
         if self._closed:
             raise self.closed_error("replay")
         queue = self._device.queue_of(stream)
-        api = self._api
-        if api.device_count > 1:
-            api.make_current()
+        if self._api.device_count > 1:
+            self._api.make_current()
+        if not self._has_slots:
+            self._launch(queue)
+            return
+        with self._rebinding:
+            self._bind(bindings)
+            self._launch(queue)
+
+    def _launch(self, queue: Queue) -> None:
+        needs = self._needs
         with queue.lock:
-            api.call("hipGraphLaunch", self._executable, queue.native)
+            self._api.call("hipGraphLaunch", needs.executable, queue.native, where=self._work)
             queue.last_work = self._work
-            queue.enqueued = self._tickets[queue] = queue.enqueued + 1
+            queue.enqueued = needs.tickets[queue] = queue.enqueued + 1
+
+    def _build(self, arguments: CommandArguments) -> None:
+        self._api.make_current()
+        self._needs.take(
+            ExecutableGraph.build(self._api, self._recording, self._policy, arguments, changeable=self._has_slots)
+        )
+
+    def _bind(self, bindings: Sequence[Any] | None) -> None:
+        """Make the slots stand for what `bindings` says, from the next launch on."""
+        slots = self._slots
+        if slots is not None and bindings is None:
+            return
+        table = resolve(self._recording, bindings, objects=self._resources.objects, owner=self._device)
+        if slots is None or self._needs.graph is None:
+            arguments = CommandArguments(self._resources, table)
+            self._build(arguments)
+            self._slots = SlotRecord(self._recording, arguments, table)
+            self._needs.bound_handles = self._slots.handles
+            return
+        former = slots.handles
+        slots.rebind(self._needs.graph, table)
+        if slots.handles is not former:
+            self._needs.bound_handles = slots.handles
+            self._device.backlog.retire(FormerBindings(dict(self._needs.tickets), former))
 
     def _release(self) -> None:
         self._retire()
@@ -71,13 +107,24 @@ class LaunchNeeds:
 
     Attributes:
         tickets: the last launch on each queue.
+        executable: what hipGraphLaunch takes.
+        bound_handles: what keeps the memory in the slots alive.
     """
 
-    def __init__(self, graph: ExecutableGraph, recording: Recording, handles: list[Handle]) -> None:
+    def __init__(self, recording: Recording, handles: list[Handle]) -> None:
         self.tickets: dict[Queue, int] = {}
-        self._graph = graph
+        self.graph: ExecutableGraph | None = None
+        self.executable: Any = None
+        self.bound_handles: list[Handle] = []
         self._owners: list[object] = [recording, *handles]
 
+    def take(self, graph: ExecutableGraph) -> None:
+        self.graph = graph
+        self.executable = graph.executable.native
+
     def release(self) -> None:
-        self._graph.release()
+        if self.graph is not None:
+            self.graph.release()
+            self.graph = None
+        self.bound_handles = []
         self._owners.clear()

@@ -52,14 +52,16 @@ class Queue:
         return self._failure is not None
 
     def is_done(self, ticket: int) -> bool:
-        """Whether the work with this ticket is done. Failed work is done; the failure is kept for the next wait."""
-        if self._done >= ticket:
-            return True
-        try:
-            return self.poll()
-        except HipGraphError as error:
-            self._failure = error
-            return self._done >= ticket
+        """Whether the work with this ticket is known to be done. Asks nobody."""
+        return self._done >= ticket
+
+    def refresh(self) -> None:
+        """Ask once what is done. Failed work is done; the failure is kept for the next wait."""
+        if self.busy:
+            try:
+                self.poll()
+            except HipGraphError as error:
+                self._failure = error
 
     def poll(self) -> bool:
         """Whether the queue is idle.

@@ -19,6 +19,7 @@ class BoundResources:
     """What the resource ids of one program mean.
 
     Attributes:
+        objects: the live object of every id.
         addresses: device address by buffer id.
         executables: by executable id.
         handles: keep every allocation and module alive that the program uses (R5).
@@ -35,7 +36,7 @@ class BoundResources:
         self.executables: dict[int, HipExecutable] = {}
         self.handles: list[Handle] = []
         table = recording.resources
-        objects = table.complete(substitutes)
+        objects = self.objects = table.complete(substitutes)
         for buffer in table.buffers.values():
             live_buffer = own(objects[buffer.id], HipBuffer, device, f"buffer {buffer.name}")
             self.addresses[buffer.id] = live_buffer.address

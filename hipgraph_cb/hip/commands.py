@@ -44,7 +44,7 @@ class CommandArguments:
 
     def _fill(self, command: Fill) -> tuple[Any]:
         address, length = self._place(command.target)
-        return (self._memset.write(address, command.pattern, length),)
+        return self._memset.write(address, command.pattern, length)
 
     def _update(self, command: Update) -> tuple[int, bytes, int, Any]:
         """The host bytes are read at launch: the recording, which the program holds, owns them."""
@@ -58,18 +58,15 @@ class CommandArguments:
 
     def _dispatch(self, command: Dispatch) -> tuple[Any]:
         place = self._place
-        return self._kernel_node(command, [(offset, place(location)[0]) for offset, location in command.pointers])
+        pointers = [(offset, place(location)[0]) for offset, location in command.pointers]
+        return self._kernel_of(command).write(command, pointers)
 
     def _dispatch_to_ranges(self, command: Dispatch) -> tuple[Any]:
         """The same where no pointer is a slot: the common case, and the one that is measured."""
         addresses = self._addresses
         pointers: Any = command.pointers
-        return self._kernel_node(command, [(offset, addresses[place[0]] + place[1]) for offset, place in pointers])
-
-    def _kernel_node(self, command: Dispatch, pointers: list[tuple[int, int]]) -> tuple[Any]:
-        executable, export, count, size, dynamic_lds, kernarg, _pointers, _label = command
-        kernel = self._kernels.get((executable, export)) or self._kernel(executable, export)
-        return (kernel.write(count, size, dynamic_lds, kernarg, pointers),)
+        places = [(offset, addresses[resource] + start) for offset, (resource, start, _length) in pointers]
+        return self._kernel_of(command).write(command, places)
 
     def _place(self, place: Location) -> tuple[int, int]:
         """The device address and the length in bytes."""
@@ -78,10 +75,15 @@ class CommandArguments:
         part = self.slots[place.slot].part(place)
         return part.buffer.address + part.offset, part.length
 
+    def _kernel_of(self, command: Dispatch) -> KernelParameters:
+        key = (command.executable, command.export)
+        kernel = self._kernels.get(key)
+        if kernel is None:
+            kernel = self._kernels[key] = self._kernel(*key)
+        return kernel
+
     def _kernel(self, executable_id: int, export: str) -> KernelParameters:
         executable = self._resources.executables[executable_id]
         layout = executable.verified.exports[export].layout
         offsets = [parameter.offset for parameter in layout.parameters]
-        kernel = KernelParameters(executable.function(export), offsets, layout.size)
-        self._kernels[executable_id, export] = kernel
-        return kernel
+        return KernelParameters(executable.function(export), offsets, layout.size)

@@ -9,7 +9,7 @@ from hipgraph_cb.hip.api import HipApi
 from hipgraph_cb.hip.commands import CommandArguments
 from hipgraph_cb.hip.handle import Handle
 from hipgraph_cb.hip.lowering import add_nodes, change_node
-from hipgraph_cb.recording.dependencies import JoinPolicy, plan
+from hipgraph_cb.recording.dependencies import JoinPolicy
 
 if TYPE_CHECKING:
     from hipgraph_cb.recording.recording import Recording
@@ -29,7 +29,7 @@ class ExecutableGraph:
         arguments: CommandArguments,
         executable: Handle,
         source: Handle | None,
-        nodes: dict[int, int],
+        nodes: list[int],
     ) -> None:
         self.executable = executable
         self._api = api
@@ -52,7 +52,7 @@ class ExecutableGraph:
         """
         graph = Handle(api, api.call("hipGraphCreate", 0), "hipGraphDestroy")
         try:
-            nodes = add_nodes(api, graph.native, recording, plan(recording.layers, policy), arguments)
+            nodes = add_nodes(api, graph.native, recording, policy, arguments)
             executable = _instantiate(api, graph, recording)
         except BaseException:
             graph.release()
@@ -60,7 +60,7 @@ class ExecutableGraph:
         if changeable:
             return cls(api, recording, arguments, executable, graph, nodes)
         graph.release()  # the executable graph is a whole copy
-        return cls(api, recording, arguments, executable, None, {})
+        return cls(api, recording, arguments, executable, None, [])
 
     def change(self, index: int) -> None:
         """Give the node of the command `index` the arguments that the slots say now. Raises HipError."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 from hipgraph_cb.errors import HipGraphError, UnimplementedError
@@ -10,10 +9,9 @@ from hipgraph_cb.hip.api import HipApi
 from hipgraph_cb.hip.commands import CommandArguments
 from hipgraph_cb.hip.dependencies import DependencyArray
 from hipgraph_cb.recording.commands import Command, Copy, Dispatch, Fill, Update
-from hipgraph_cb.recording.dependencies import CommandNode, JoinNode, JoinPolicy
+from hipgraph_cb.recording.dependencies import JoinPolicy, joined_layers
 
 if TYPE_CHECKING:
-    from hipgraph_cb.recording.dependencies import PlannedNode
     from hipgraph_cb.recording.recording import Recording
 
 ADD: dict[type[Command], str] = {
@@ -31,36 +29,35 @@ SET: dict[type[Command], str] = {
 
 
 def add_nodes(
-    api: HipApi, graph: Any, recording: Recording, plan: Iterable[PlannedNode], arguments: CommandArguments
-) -> dict[int, int]:
-    """Add one node for each planned node; returns the handles of the commands' nodes by command index.
+    api: HipApi, graph: Any, recording: Recording, policy: JoinPolicy, arguments: CommandArguments
+) -> list[int]:
+    """Add one node for each command, and the joins; returns the handles of the commands' nodes by command index.
 
     After a failed add the graph is of no use, since the failed node may be in it: abandon it.
 
     Raises:
         HipError: HIP refused a node; the message names the command.
-        UnimplementedError: the plan joins layers by a kernel.
+        UnimplementedError: the policy joins layers by a kernel.
     """
-    commands, preparations = recording.commands, arguments.preparations
+    commands, preparations, call = recording.commands, arguments.preparations, api.call
     dependencies = DependencyArray()
     handles: list[int] = []
-    nodes: dict[int, int] = {}
-    for planned in plan:
-        predecessors = planned.dependencies
-        pointer = dependencies.write(predecessors, handles)
-        if isinstance(planned, CommandNode):
-            index = planned.command
+    previous: list[int] = []
+    for layer, join in joined_layers(recording.layers, policy):
+        if join is not None:
+            previous = [_add_join(api, graph, join, dependencies.write(previous), len(previous))]
+        pointer, count = dependencies.write(previous), len(previous)
+        previous = []
+        for index in layer:
             command = commands[index]
             kind = type(command)
             try:
-                node = api.call(ADD[kind], graph, pointer, len(predecessors), *preparations[kind](command))
+                node = call(ADD[kind], graph, pointer, count, *preparations[kind](command))
             except HipGraphError as error:
                 raise error.located(recording.where(index)) from None
-            handle = nodes[index] = int(node)
-        else:
-            handle = _add_join(api, graph, planned, pointer)
-        handles.append(handle)
-    return nodes
+            previous.append(int(node))
+        handles += previous
+    return handles
 
 
 def change_node(
@@ -79,11 +76,11 @@ def change_node(
         raise error.located(recording.where(index)) from None
 
 
-def _add_join(api: HipApi, graph: Any, join: JoinNode, pointer: Any) -> int:
-    if join.kind is JoinPolicy.KERNEL:
+def _add_join(api: HipApi, graph: Any, join: JoinPolicy, dependencies: Any, count: int) -> int:
+    if join is JoinPolicy.KERNEL:
         raise UnimplementedError(
             "program: joining layers by a kernel is not implemented",
             found="join='kernel'",
             allowed="join='edges', 'empty' or 'auto'",
         )
-    return int(api.call("hipGraphAddEmptyNode", graph, pointer, len(join.dependencies)))
+    return int(api.call("hipGraphAddEmptyNode", graph, dependencies, count))

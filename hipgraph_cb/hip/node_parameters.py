@@ -8,15 +8,18 @@ from __future__ import annotations
 import ctypes
 import struct
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from hipgraph_cb.hip.api import bindings
+
+if TYPE_CHECKING:
+    from hipgraph_cb.recording.commands import Dimensions, Dispatch
 
 KERNEL_NODE = struct.Struct("<3I4xQQ3I4xQI4x")
 """hipKernelNodeParams: blockDim, extra, func, gridDim, kernelParams, sharedMemBytes."""
 MEMSET_NODE = struct.Struct("<QI4xQQI4xQ")
 """hipMemsetParams: dst, elementSize, height, pitch, value, width (in elements)."""
-POINTER = struct.Struct("<Q")
+write_pointer = struct.Struct("<Q").pack_into
 
 
 class MemsetParameters:
@@ -26,12 +29,12 @@ class MemsetParameters:
         self.native = bindings().hipMemsetParams()
         self._block = memory_of(self.native, MEMSET_NODE.size)
 
-    def write(self, address: int, pattern: bytes, length: int) -> Any:
+    def write(self, address: int, pattern: bytes, length: int) -> tuple[Any]:
         """For `length` bytes from `address` on filled with a pattern of 1, 2 or 4 bytes; returns the native block."""
         element = len(pattern)
         value = int.from_bytes(pattern, "little")
         MEMSET_NODE.pack_into(self._block, 0, address, element, 1, 0, value, length // element)
-        return self.native
+        return (self.native,)
 
 
 class KernelParameters:
@@ -52,31 +55,20 @@ class KernelParameters:
         self._table = (ctypes.c_void_p * max(len(offsets), 1))(*(start + offset for offset in offsets))
         self._table_address = ctypes.addressof(self._table) if offsets else 0
         self._block = memory_of(self.native, KERNEL_NODE.size)
+        self._shape: tuple[Dimensions, Dimensions, int] | None = None
 
-    def write(
-        self,
-        workgroup_count: tuple[int, int, int],
-        workgroup_size: tuple[int, int, int],
-        dynamic_lds: int,
-        kernarg: bytes,
-        pointers: Sequence[tuple[int, int]],
-    ) -> Any:
-        """For one dispatch; `pointers` are (offset in the block, device address). Returns the native block."""
+    def write(self, command: Dispatch, pointers: Sequence[tuple[int, int]]) -> tuple[Any]:
+        """For one dispatch; `pointers` are (offset in the kernarg block, device address). Returns the native block."""
+        _executable, _export, count, size, dynamic_lds, kernarg, _pointers, _label = command
         arguments = self._arguments
         arguments[: len(kernarg)] = kernarg
         for offset, address in pointers:
-            POINTER.pack_into(arguments, offset, address)
-        KERNEL_NODE.pack_into(
-            self._block,
-            0,
-            *workgroup_size,
-            0,
-            self._function,
-            *workgroup_count,
-            self._table_address,
-            dynamic_lds,
-        )
-        return self.native
+            write_pointer(arguments, offset, address)
+        shape = (count, size, dynamic_lds)
+        if shape != self._shape:
+            self._shape = shape
+            KERNEL_NODE.pack_into(self._block, 0, *size, 0, self._function, *count, self._table_address, dynamic_lds)
+        return (self.native,)
 
 
 def memory_of(native: Any, size: int) -> memoryview:

@@ -39,6 +39,7 @@ class HipProgram(Program):
         self._device = device
         self._api = device.api
         self._policy = policy
+        self._default_queue = device.queue_of(None)
         self._resources = BoundResources(device, recording, substitutes)
         self._work = "a program without a label" if self.label is None else f"program `{self.label}`"
         self._needs = LaunchNeeds(recording, self._resources.handles)
@@ -57,7 +58,7 @@ class HipProgram(Program):
     def replay(self, stream: Any = None, bindings: Sequence[Any] | None = None) -> None:
         if self._closed:
             raise self.closed_error("replay")
-        queue = self._device.queue_of(stream)
+        queue = self._default_queue if stream is None else self._device.queue_of(stream)
         if self._api.device_count > 1:
             self._api.make_current()
         if not self._has_slots:

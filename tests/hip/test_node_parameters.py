@@ -3,11 +3,12 @@
 import ctypes
 
 from hipgraph_cb.hip.node_parameters import KERNEL_NODE, MEMSET_NODE, KernelParameters, MemsetParameters
+from hipgraph_cb.recording.commands import Dispatch
 
 
 def test_a_kernel_block_has_the_fields_where_the_c_struct_has_them():
     kernel = KernelParameters(0x1234_5678_9ABC, [0, 8, 16], 20)
-    native = kernel.write((5, 6, 7), (64, 2, 3), 512, bytes(20), [])
+    (native,) = kernel.write(dispatch(bytes(20), (5, 6, 7), (64, 2, 3), 512), [])
     assert native.c_sizeof() == KERNEL_NODE.size
     assert int(native.func) == 0x1234_5678_9ABC
     assert (native.gridDim.x, native.gridDim.y, native.gridDim.z) == (5, 6, 7)
@@ -19,7 +20,7 @@ def test_a_kernel_block_has_the_fields_where_the_c_struct_has_them():
 def test_the_pointer_table_leads_to_each_argument_at_its_metadata_offset():
     kernel = KernelParameters(1, [0, 8, 24], 28)
     scalar = (0xC0FFEE).to_bytes(4, "little")
-    native = kernel.write((1, 1, 1), (1, 1, 1), 0, bytes(24) + scalar, [(0, 0x1000), (8, 0xFFFF_0000_0000)])
+    (native,) = kernel.write(dispatch(bytes(24) + scalar), [(0, 0x1000), (8, 0xFFFF_0000_0000)])
     table = (ctypes.c_void_p * 3).from_address(table_address(native))
     assert ctypes.c_uint64.from_address(table[0]).value == 0x1000
     assert ctypes.c_uint64.from_address(table[1]).value == 0xFFFF_0000_0000
@@ -29,19 +30,26 @@ def test_the_pointer_table_leads_to_each_argument_at_its_metadata_offset():
 
 def test_a_pointer_that_is_null_this_time_does_not_keep_the_address_of_the_last_dispatch():
     kernel = KernelParameters(1, [0], 8)
-    kernel.write((1, 1, 1), (1, 1, 1), 0, bytes(8), [(0, 0x1000)])
-    native = kernel.write((1, 1, 1), (1, 1, 1), 0, bytes(8), [])
+    kernel.write(dispatch(bytes(8)), [(0, 0x1000)])
+    (native,) = kernel.write(dispatch(bytes(8)), [])
     table = (ctypes.c_void_p * 1).from_address(table_address(native))
     assert ctypes.c_uint64.from_address(table[0]).value == 0
 
 
+def test_a_shape_is_written_again_when_it_changes_back():
+    kernel = KernelParameters(1, [], 0)
+    for count in ((1, 1, 1), (9, 1, 1), (1, 1, 1)):
+        (native,) = kernel.write(dispatch(b"", count), [])
+        assert native.gridDim.x == count[0]
+
+
 def test_a_kernel_without_arguments_gets_no_table():
-    native = KernelParameters(1, [], 0).write((1, 1, 1), (1, 1, 1), 0, b"", [])
+    (native,) = KernelParameters(1, [], 0).write(dispatch(b""), [])
     assert table_address(native) == 0
 
 
 def test_a_memset_block_counts_elements_and_is_one_row():
-    native = MemsetParameters().write(0x2000, b"\x45\xcd\x23\xab", 64)
+    (native,) = MemsetParameters().write(0x2000, b"\x45\xcd\x23\xab", 64)
     assert native.c_sizeof() == MEMSET_NODE.size
     assert int(native.dst) == 0x2000
     assert (native.elementSize, native.width, native.height) == (4, 16, 1)
@@ -49,8 +57,12 @@ def test_a_memset_block_counts_elements_and_is_one_row():
 
 
 def test_a_memset_of_one_byte_elements_counts_bytes():
-    native = MemsetParameters().write(0x2001, b"\x07", 5)
+    (native,) = MemsetParameters().write(0x2001, b"\x07", 5)
     assert (native.elementSize, native.width, native.value) == (1, 5, 7)
+
+
+def dispatch(kernarg, count=(1, 1, 1), size=(1, 1, 1), dynamic_lds=0):
+    return Dispatch(0, "kernel", count, size, dynamic_lds, kernarg, ())
 
 
 def table_address(native):

@@ -58,6 +58,7 @@ def test_failed_work_is_done_and_raised_by_the_wait():
 
 def test_a_failure_seen_by_a_sweep_is_kept_for_the_next_wait():
     queue = queue_answering((ILLEGAL_ADDRESS,), (SUCCESS,))
+    queue.refresh()
     assert queue.is_done(3)
     assert queue.failed
     with pytest.raises(HipError):

@@ -1,0 +1,72 @@
+"""One suite for every backend and every virtual device, each opened once for the session."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from hipgraph_cb import open_device
+from hipgraph_cb.opening import process_choice
+
+BACKENDS = ("hip",)
+FIXTURES = Path(__file__).parent.parent / "fixtures" / "conformance"
+
+
+def pytest_generate_tests(metafunc):
+    if "device" in metafunc.fixturenames:
+        ordinals = range(len(process_choice().virtual_targets) or 1)
+        devices = [(backend, ordinal) for backend in BACKENDS for ordinal in ordinals]
+        names = [f"{backend}{ordinal}" for backend, ordinal in devices]
+        metafunc.parametrize("device", devices, indirect=True, ids=names, scope="session")
+
+
+@pytest.fixture(scope="session")
+def device(request):
+    backend, ordinal = request.param
+    with open_device(backend, device=ordinal) as device:
+        yield device
+
+
+@pytest.fixture(scope="session")
+def kernels(device):
+    return device.load(FIXTURES / f"conformance.{device.target.processor}.hsaco")
+
+
+@pytest.fixture(params=["direct", "slots"])
+def run(request, device):
+    """Record one command buffer and replay it once: with the buffers themselves, or through a binding table."""
+    return Direct(device) if request.param == "direct" else Slots(device)
+
+
+class Direct:
+    """Commands name the buffers."""
+
+    def __init__(self, device):
+        self.device = device
+
+    def __call__(self, record, *places):
+        with self.device.command_buffer() as cb:
+            record(cb, *places)
+        cb.replay()
+
+
+class Slots:
+    """Commands name slots; the buffers are given at replay."""
+
+    def __init__(self, device):
+        self.device = device
+
+    def __call__(self, record, *places):
+        from hipgraph_cb import Slot
+
+        with self.device.command_buffer(binding_capacity=len(places)) as cb:
+            record(cb, *(Slot(index) for index in range(len(places))))
+        cb.replay(bindings=places)
+
+
+@pytest.fixture
+def zeros(device):
+    """Makes a buffer of zero bytes."""
+    return lambda size, label=None: device.from_host(np.zeros(size, np.uint8), label=label)

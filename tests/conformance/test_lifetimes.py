@@ -1,0 +1,76 @@
+"""What a program needs lives as long as the program and its launches; closing works in any order."""
+
+import gc
+import itertools
+import weakref
+
+import numpy as np
+import pytest
+
+
+class Things:
+    """Everything that one small program is made of."""
+
+    def __init__(self, device, kernels):
+        self.source = device.from_host(np.arange(1, 5, dtype=np.uint32))
+        self.target = device.from_host(np.zeros(4, np.uint32))
+        self.executable = device.load(kernels.verified.data)
+        self.stream = device.stream()
+        with device.command_buffer() as cb:
+            arguments = {"bindings": [self.source, self.target], "constants": [2, 1]}
+            cb.dispatch(self.executable["scale_and_offset"], 1, **arguments)
+        self.program = cb.program
+
+
+def test_a_buffer_that_its_owner_let_go_of_is_kept_by_the_program(device, kernels):
+    things = Things(device, kernels)
+    alive = weakref.ref(things.source)
+    del things.source, things.executable
+    gc.collect()
+    assert alive() is not None
+    things.program.replay()
+    assert things.target.to_host(np.uint32).tolist() == [3, 5, 7, 9]
+
+
+def test_closing_a_buffer_does_not_take_its_memory_from_a_program(device, kernels):
+    things = Things(device, kernels)
+    things.source.close()
+    things.executable.close()
+    filler = [device.from_host(np.full(4, 0xEEEEEEEE, np.uint32)) for _ in range(8)]
+    things.program.replay()
+    assert things.target.to_host(np.uint32).tolist() == [3, 5, 7, 9]
+    assert len(filler) == 8
+
+
+def test_what_a_program_kept_goes_when_the_program_is_closed(device, kernels):
+    things = Things(device, kernels)
+    handle = weakref.ref(things.source.handle)
+    things.source.close()
+    assert handle() is not None
+    things.program.close()
+    assert handle() is None
+
+
+NAMES = ("source", "target", "executable", "stream", "program")
+
+
+@pytest.mark.parametrize("order", list(itertools.permutations(NAMES))[::7])
+def test_closing_in_any_order_with_work_in_flight(device, kernels, order):
+    things = Things(device, kernels)
+    witness = things.target.view(0, 16)
+    for _ in range(3):
+        things.program.replay(stream=things.stream)
+    for name in order:
+        getattr(things, name).close()
+    device.synchronize()
+    assert witness.buffer.closed
+
+
+def test_letting_go_of_everything_with_work_in_flight(device, kernels):
+    for _ in range(20):
+        things = Things(device, kernels)
+        things.program.replay(stream=things.stream)
+        del things
+    gc.collect()
+    device.synchronize()
+    assert device.fault_report() is None

@@ -62,8 +62,7 @@ def plan(
     """
     position = 0
     previous: tuple[int, ...] = ()
-    for layer in layers:
-        join = _join_kind(len(previous), len(layer), policy, wide)
+    for layer, join in joined_layers(layers, policy, wide=wide):
         if join is not None:
             yield JoinNode(previous, join)
             previous = (position,)
@@ -72,6 +71,19 @@ def plan(
             yield CommandNode(command, previous)
         previous = tuple(range(position, position + len(layer)))
         position += len(layer)
+
+
+def joined_layers(
+    layers: Sequence[Sequence[int]], policy: JoinPolicy = JoinPolicy.AUTO, *, wide: JoinPolicy = JoinPolicy.EMPTY
+) -> Iterator[tuple[Sequence[int], JoinPolicy | None]]:
+    """The layers in order, each with the kind of node that stands before it, or None for direct edges.
+
+    It is what `plan` says, for a backend that keeps the nodes of the last layer itself. Arguments as for `plan`.
+    """
+    fan_in = 0
+    for layer in layers:
+        yield layer, _join_kind(fan_in, len(layer), policy, wide)
+        fan_in = len(layer)
 
 
 def _join_kind(fan_in: int, fan_out: int, policy: JoinPolicy, wide: JoinPolicy) -> JoinPolicy | None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Sequence
 from typing import Any
 
 
@@ -13,7 +12,7 @@ class DependencyArray:
     def __init__(self) -> None:
         self._reserve(16)
 
-    def write(self, handles: Sequence[int]) -> Any:
+    def write(self, handles: list[int]) -> Any:
         """Put the handles into the array; returns what hip-python takes as `pDependencies`."""
         count = len(handles)
         if count > self._capacity:
@@ -25,5 +24,5 @@ class DependencyArray:
         from rocm.bindings.util.types import Pointer
 
         self._capacity = capacity
-        self._array = (ctypes.c_void_p * capacity)()
+        self._array = (ctypes.c_uint64 * capacity)()
         self._pointer = Pointer(ctypes.addressof(self._array))

@@ -64,9 +64,7 @@ class ExecutableGraph:
 
     def change(self, index: int) -> None:
         """Give the node of the command `index` the arguments that the slots say now. Raises HipError."""
-        change_node(
-            self._api, self.executable.native, self._nodes[index], self._recording, index, self._arguments
-        )
+        change_node(self._api, self.executable.native, self._nodes[index], self._recording, index, self._arguments)
 
     def release(self) -> None:
         """Give back the executable graph and what it was made from."""

@@ -2,9 +2,8 @@
 
 import ctypes
 
-from hipgraph_cb.recording.commands import Dispatch
-
 from hipgraph_cb.hip.node_parameters import KERNEL_NODE, MEMSET_NODE, KernelParameters, MemsetParameters
+from hipgraph_cb.recording.commands import Dispatch
 
 
 def test_a_kernel_block_has_the_fields_where_the_c_struct_has_them():

@@ -23,8 +23,8 @@ class Instruction:
         mnemonic: LLVM's name without encoding suffix, such as "v_add_f32".
         fields: raw bit fields by the ISA document's names in lower case. Source operands are codes (0-127 scalar
             registers and specials, 128-208 and 240-248 inline constants, 249 SDWA, 250 DPP, 255 literal, 256 + n vector
-            register n); fields that can only name a vector register hold its number; immediate offsets are
-            sign-extended where the hardware does so.
+            register n); fields that can only name a vector register hold its number, sbase and srsrc that of the first
+            scalar register; immediate offsets are sign-extended where the hardware does so.
         literal: the 32-bit literal constant as an unsigned number, if there is one.
         words: the 32-bit words of the instruction.
         dpp: the fields of the DPP word when `src0` is 250, its `src0` being a vector register number.

@@ -5,6 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from hipgraph_cb.virtual.isa.decode import decode
+from hipgraph_cb.virtual.isa.gfx9_tables_generated import LAYOUTS
 from hipgraph_cb.virtual.isa.instruction import Instruction
 from hipgraph_cb.virtual.isa.placement import Placement
 from hipgraph_cb.virtual.isa.registry import CompileContext, compiler_of
@@ -20,9 +22,23 @@ def make_state(memory: Memory, *, groups: int = 1, waves_per_group: int = 1, lds
 
 def run(state: State, mnemonic: str, form: str, **fields: int) -> None:
     """Execute one instruction, given by its fields."""
-    instruction = Instruction(0, 8, form, mnemonic, fields)
-    compiler = compiler_of(mnemonic)
-    assert compiler is not None, f"{mnemonic} is not implemented"
+    every_field = {name: 0 for name, _, _ in LAYOUTS[form]} | fields
+    execute(state, Instruction(0, 8, form, mnemonic, every_field))
+
+
+def run_code(state: State, code: str) -> None:
+    """Execute the instructions whose bytes `code` holds in hexadecimal."""
+    data, offset = bytes.fromhex(code), 0
+    while offset < len(data):
+        instruction = decode(data, offset)
+        execute(state, instruction)
+        offset = instruction.end
+
+
+def execute(state: State, instruction: Instruction) -> None:
+    """Compile and execute one instruction."""
+    compiler = compiler_of(instruction.mnemonic)
+    assert compiler is not None, f"{instruction.mnemonic} is not implemented"
     step = compiler(instruction, CompileContext())
     assert callable(step)
     step(state)

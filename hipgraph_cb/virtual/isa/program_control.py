@@ -1,0 +1,194 @@
+"""SOPP, and the SOP1 and SOPK instructions that change the PC or the hardware registers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from hipgraph_cb.virtual.isa.control import Barrier, Branch, ConditionalBranch, EndProgram, Jump, SetMode
+from hipgraph_cb.virtual.isa.lane_mask import LaneMask
+from hipgraph_cb.virtual.isa.operands import scalar_reader64
+from hipgraph_cb.virtual.isa.registry import CompileContext, Compiled, UnsupportedInstruction, semantics
+from hipgraph_cb.virtual.isa.state import EXEC, VCC, Scalar32, Scalar64, State
+
+if TYPE_CHECKING:
+    from hipgraph_cb.virtual.isa.instruction import Instruction
+
+Condition = Callable[[State], Any]
+MODE_REGISTER = 1
+STATUS_REGISTERS = {2, 4}  # STATUS, HW_ID: read as zero, see fidelity.py
+
+
+def _sign16(value: int) -> int:
+    return (value & 0xFFFF ^ 0x8000) - 0x8000
+
+
+def _target(instruction: Instruction) -> int:
+    return instruction.address + instruction.size + 4 * _sign16(instruction.fields["simm16"])
+
+
+@semantics(
+    "s_nop",
+    "s_waitcnt",
+    "s_setprio",
+    "s_sleep",
+    "s_wakeup",
+    "s_icache_inv",
+    "s_incperflevel",
+    "s_decperflevel",
+    "s_ttracedata",
+    "s_dcache_inv",
+    "s_dcache_inv_vol",
+    "s_dcache_wb",
+    "s_dcache_wb_vol",
+)
+def _compile_nothing(instruction: Instruction, context: CompileContext) -> Compiled:
+    """Memory is coherent and every result is there at once, so waits and cache controls have nothing to do."""
+    del instruction, context
+    return None
+
+
+@semantics("s_endpgm", "s_endpgm_saved")
+def _compile_end(instruction: Instruction, context: CompileContext) -> Compiled:
+    del instruction, context
+    return EndProgram()
+
+
+@semantics("s_barrier")
+def _compile_barrier(instruction: Instruction, context: CompileContext) -> Compiled:
+    del instruction, context
+    return Barrier()
+
+
+@semantics("s_branch")
+def _compile_branch(instruction: Instruction, context: CompileContext) -> Compiled:
+    del context
+    return Branch(_target(instruction))
+
+
+def _negated(value: Any) -> Any:
+    return not value if isinstance(value, (bool, np.bool_)) else ~value
+
+
+def any_bit(pair: Scalar64) -> Any:
+    """Whether a 64-bit scalar is not zero: bool, or bool [waves, 1]."""
+    return pair.any() if isinstance(pair, LaneMask) else pair != 0
+
+
+def _exec_any(state: State) -> Any:
+    return True if state.exec is None else any_bit(state.read_pair(EXEC))
+
+
+CONDITIONS: dict[str, Condition] = {
+    "scc1": lambda state: state.read_scc(),
+    "scc0": lambda state: _negated(state.read_scc()),
+    "vccnz": lambda state: any_bit(state.read_pair(VCC)),
+    "vccz": lambda state: _negated(any_bit(state.read_pair(VCC))),
+    "execnz": _exec_any,
+    "execz": lambda state: _negated(_exec_any(state)),
+}
+
+
+@semantics(*(f"s_cbranch_{name}" for name in CONDITIONS))
+def _compile_conditional_branch(instruction: Instruction, context: CompileContext) -> Compiled:
+    del context
+    return ConditionalBranch(_target(instruction), CONDITIONS[instruction.mnemonic.removeprefix("s_cbranch_")])
+
+
+@semantics("s_trap", "s_sethalt")
+def _compile_trap(instruction: Instruction, context: CompileContext) -> Compiled:
+    del context
+
+    def trap(state: State) -> None:
+        raise state.fault(instruction, f"the kernel executed {instruction.mnemonic}")
+
+    return trap
+
+
+@semantics("s_getpc_b64")
+def _compile_get_pc(instruction: Instruction, context: CompileContext) -> Compiled:
+    del context
+    destination, offset = instruction.fields["sdst"], instruction.address + instruction.size
+    return lambda state: state.write_sgpr64(destination, state.placement.code_address + offset)
+
+
+@semantics("s_setpc_b64")
+def _compile_set_pc(instruction: Instruction, context: CompileContext) -> Compiled:
+    del context
+    return Jump(scalar_reader64(instruction.fields["ssrc0"], instruction.literal))
+
+
+@semantics("s_swappc_b64")
+def _compile_swap_pc(instruction: Instruction, context: CompileContext) -> Compiled:
+    del context
+    destination = instruction.fields["sdst"]
+    return Jump(
+        scalar_reader64(instruction.fields["ssrc0"], instruction.literal),
+        lambda state, link: state.write_sgpr64(destination, link),
+    )
+
+
+@semantics("s_call_b64")
+def _compile_call(instruction: Instruction, context: CompileContext) -> Compiled:
+    del context
+    destination, target = instruction.fields["sdst"], _target(instruction)
+    return Jump(
+        lambda state: state.placement.code_address + target,
+        lambda state, link: state.write_sgpr64(destination, link),
+    )
+
+
+# hardware registers: (number, offset, size) are packed in simm16
+
+
+def _register_field(instruction: Instruction) -> tuple[int, int, int]:
+    value = instruction.fields["simm16"]
+    return value & 63, value >> 6 & 31, (value >> 11 & 31) + 1
+
+
+@semantics("s_getreg_b32")
+def _compile_get_register(instruction: Instruction, context: CompileContext) -> Compiled:
+    del context
+    register, offset, size = _register_field(instruction)
+    destination = instruction.fields["sdst"]
+    if register in STATUS_REGISTERS:
+        return lambda state: state.write_sgpr(destination, 0)
+    if register != MODE_REGISTER:
+        raise UnsupportedInstruction(f"hardware register {register}")
+    return lambda state: state.write_sgpr(destination, state.mode >> offset & ((1 << size) - 1))
+
+
+@semantics("s_setreg_b32", "s_setreg_imm32_b32")
+def _compile_set_register(instruction: Instruction, context: CompileContext) -> Compiled:
+    del context
+    register, offset, size = _register_field(instruction)
+    if register != MODE_REGISTER:
+        raise UnsupportedInstruction(f"hardware register {register}")
+    mask = ((1 << size) - 1) << offset
+    if instruction.mnemonic == "s_setreg_imm32_b32":
+        literal = instruction.literal or 0
+        return SetMode(lambda state, mode: (mode & ~mask | literal << offset & mask) & 0x3FF)
+    source = instruction.fields["sdst"]
+
+    def value(state: State, mode: int) -> int:
+        given: Scalar32 = state.read_sgpr(source)
+        if not isinstance(given, int):
+            raise state.fault(instruction, "MODE would differ between waves that run together")
+        return (mode & ~mask | given << offset & mask) & 0x3FF
+
+    return SetMode(value)
+
+
+@semantics("s_memtime", "s_memrealtime")
+def _compile_time(instruction: Instruction, context: CompileContext) -> Compiled:
+    """A clock that advances by 100 with every reading; see fidelity.py."""
+    del context
+    destination = instruction.fields["sdata"]
+
+    def step(state: State) -> None:
+        state.clock += 100
+        state.write_sgpr64(destination, state.clock)
+
+    return step

@@ -1,0 +1,145 @@
+"""v_div_scale, v_div_fmas and v_div_fixup: the three steps round a correctly rounded division.
+
+The scaling rules are those of the CDNA3 ISA document. For v_div_fmas the document gives one factor (2**32); only a
+factor that undoes v_div_scale's 2**64 (2**128 in f64) in the right direction gives the quotient, so the exponent of the
+addend, which is the quotient so far, decides between 2**64 and 2**-64.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hipgraph_cb.virtual.isa.float_alu import FMA, quieted
+from hipgraph_cb.virtual.isa.registry import CompileContext, Compiled, semantics
+from hipgraph_cb.virtual.isa.results import result_writer
+from hipgraph_cb.virtual.isa.state import VCC, State
+from hipgraph_cb.virtual.isa.vector import operation, register_operations, sources
+
+if TYPE_CHECKING:
+    from hipgraph_cb.virtual.isa.instruction import Instruction
+
+Float = Any  # an array of the operand's type
+
+
+@dataclass(frozen=True)
+class Format:
+    """Numbers of the rules for one float format."""
+
+    raw: type[np.unsignedinteger[Any]]
+    mantissa_bits: int
+    exponent_mask: int
+    power: int
+    far_apart: int
+    tiny_numerator: int
+    underflow: int
+
+
+FORMATS = {
+    "f16": Format(np.uint16, 10, 31, 0, 0, 0, -30),
+    "f32": Format(np.uint32, 23, 255, 64, 96, 23, -150),
+    "f64": Format(np.uint64, 52, 2047, 128, 768, 53, -1075),
+}
+
+
+def biased_exponent(value: Float, form: Format) -> NDArray[np.int64]:
+    """The exponent field as it stands in the number."""
+    bits = value.view(form.raw) >> form.raw(form.mantissa_bits)
+    exponent: NDArray[np.int64] = (bits & form.raw(form.exponent_mask)).astype(np.int64)
+    return exponent
+
+
+def _is_denormal(value: Float) -> NDArray[np.bool_]:
+    result: NDArray[np.bool_] = (np.abs(value) < np.finfo(value.dtype).tiny) & (value != 0)
+    return result
+
+
+def div_scale(value: Float, denominator: Float, numerator: Float, form: Format) -> tuple[Float, NDArray[np.bool_]]:
+    """The scaled `value` (which is the denominator or the numerator) and whether v_div_fmas has to scale back."""
+    value, denominator, numerator = np.broadcast_arrays(value, denominator, numerator)
+    gap = biased_exponent(numerator, form) - biased_exponent(denominator, form)
+    inverse_tiny = _is_denormal(1.0 / denominator.astype(np.float64))
+    quotient_tiny = _is_denormal(numerator / denominator)
+    is_denominator, is_numerator = value == denominator, value == numerator
+    up, down = np.ldexp(value, form.power), np.ldexp(value, -form.power)
+    nan = np.full_like(value, np.nan)
+    only_denominator = np.where(is_denominator, up, value)
+    rules = (
+        ((numerator == 0) | (denominator == 0), nan, False),
+        (gap >= form.far_apart, only_denominator, True),
+        (_is_denormal(denominator), up, False),
+        (inverse_tiny & quotient_tiny, only_denominator, True),
+        (inverse_tiny, down, False),
+        (quotient_tiny, np.where(is_numerator, up, value), True),
+        (biased_exponent(numerator, form) <= form.tiny_numerator, up, False),
+    )
+    scaled = np.select([rule[0] for rule in rules], [rule[1] for rule in rules], value)
+    flag = np.select([rule[0] for rule in rules], [np.full(value.shape, rule[2]) for rule in rules], False)
+    return scaled, flag
+
+
+@semantics("v_div_scale_f32", "v_div_scale_f64")
+def _compile_scale(instruction: Instruction, context: CompileContext) -> Compiled:
+    kind = instruction.mnemonic[-3:]
+    form = FORMATS[kind]
+    first, second, third = sources(instruction, (kind, kind, kind), context, arithmetic=True)
+    write = result_writer(instruction, kind, context)
+    flag = instruction.fields["sdst"]
+
+    def step(state: State) -> None:
+        scaled, scale_back = div_scale(first(state), second(state), third(state), form)
+        write(state, scaled)
+        state.write_compare(flag, scale_back)
+
+    return step
+
+
+@semantics("v_div_fmas_f32", "v_div_fmas_f64")
+def _compile_fused(instruction: Instruction, context: CompileContext) -> Compiled:
+    kind = instruction.mnemonic[-3:]
+    form, fma = FORMATS[kind], FMA[kind]
+    first, second, third = sources(instruction, (kind, kind, kind), context, arithmetic=True)
+    write = result_writer(instruction, kind, context, arithmetic=True)
+
+    def step(state: State) -> None:
+        addend = third(state)
+        total: Any = fma(first(state), second(state), addend)
+        scaled = state.read_mask(VCC)
+        if scaled.any():
+            middle = form.exponent_mask >> 1
+            power = np.where(biased_exponent(addend, form) > middle, form.power, -form.power)
+            total = np.where(scaled, np.ldexp(total, power), total)
+        write(state, total)
+
+    return step
+
+
+def div_fixup(quotient: Float, denominator: Float, numerator: Float) -> Float:
+    """The quotient with its sign, or what the special cases of the operands demand."""
+    quotient, denominator, numerator = np.broadcast_arrays(quotient, denominator, numerator)
+    form = FORMATS[f"f{quotient.dtype.itemsize * 8}"]
+    kind = quotient.dtype.type
+    magnitude = np.abs(quotient)
+    numerator_exponent, denominator_exponent = biased_exponent(numerator, form), biased_exponent(denominator, form)
+    magnitude = np.where(numerator_exponent - denominator_exponent < form.underflow, kind(0), magnitude)
+    magnitude = np.where(np.isinf(denominator) | (numerator == 0), kind(0), magnitude)
+    magnitude = np.where((denominator == 0) | np.isinf(numerator), kind(np.inf), magnitude)
+    signed = np.copysign(magnitude, np.where(np.signbit(denominator) ^ np.signbit(numerator), kind(-1), kind(1)))
+    invalid = (denominator == 0) & (numerator == 0) | np.isinf(denominator) & np.isinf(numerator)
+    signed = np.where(invalid, -kind(np.nan), signed)
+    signed = np.where(np.isnan(denominator), quieted(denominator), signed)
+    return np.where(np.isnan(numerator), quieted(numerator), signed)
+
+
+register_operations(
+    {
+        **{
+            f"v_div_fixup_{kind}": operation(f"{kind} {kind} {kind} {kind}", div_fixup, arithmetic=True)
+            for kind in FORMATS
+        },
+        "v_div_fixup_legacy_f16": operation("f16 f16 f16 f16", div_fixup, arithmetic=True),
+    }
+)

@@ -1,0 +1,132 @@
+"""Fused multiply-add with one rounding, which numpy does not have.
+
+f32: the product of two f32 is exact in f64. Adding in f64 and narrowing rounds twice, which is wrong only if the f64
+sum was inexact and its tail is exactly half a unit of the f32 result. Such lanes are found by one shift and one
+minimum, and only they are done again with the f64 sum rounded to odd (S. Boldo, G. Melquiond: "Emulation of a FMA and
+correctly rounded sums: proved algorithms using rounding to odd", 2008). f64: the algorithm of the same paper; operands
+whose exponents leave no room for it go through exact rational arithmetic.
+"""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+_F32, _F64, _I64, _U64, _U32 = np.float32, np.float64, np.int64, np.uint64, np.uint32
+_TAIL = np.int64(35)  # a shift that leaves the 29 bits an f64 has more than an f32
+_HALF_TAIL = -(1 << 63)
+_SMALLEST_NORMAL = 0x00800000 << 1
+_SPLIT = 134217729.0  # 2**27 + 1
+
+
+def fma32(a: NDArray[np.float32], b: NDArray[np.float32], c: NDArray[np.float32]) -> NDArray[np.float32]:
+    """a * b + c with one rounding, f32."""
+    total = np.multiply(a, b, dtype=_F64)
+    if total.shape == c.shape or c.size == 1:
+        np.add(total, c, out=total)
+    else:
+        total = total + c
+    result = total.astype(_F32)
+    doubtful = (total.view(_I64) << _TAIL).min() == _HALF_TAIL
+    if doubtful or int((result.view(_U32) << _U32(1)).min()) < _SMALLEST_NORMAL:
+        _round_again(a, b, c, total, result)
+    return result
+
+
+def _round_again(a: Any, b: Any, c: Any, total: NDArray[np.float64], result: NDArray[np.float32]) -> None:
+    """Redo the lanes whose f64 sum lies half-way, or whose result is denormal or has underflowed."""
+    half_way = (total.view(_I64) << _TAIL) == _HALF_TAIL
+    small = (np.abs(result) < np.float32(1.1754944e-38)) & (total != 0)
+    lanes = np.nonzero(half_way | small)
+    if not lanes[0].size:
+        return
+    x, y, z = (np.broadcast_to(operand, total.shape)[lanes].astype(_F64) for operand in (a, b, c))
+    result[lanes] = odd_sum(x * y, z).astype(_F32)
+
+
+def odd_sum(a: NDArray[np.float64], b: NDArray[np.float64]) -> NDArray[np.float64]:
+    """a + b rounded to odd: if inexact, to that neighbour whose last bit is set. Narrowing it rounds correctly."""
+    total = a + b
+    error = _sum_error(a, b, total)
+    bits = total.view(_I64)
+    step = np.where((error > 0) == (total > 0), 1, -1)
+    adjust = (error != 0) & (bits & 1 == 0) & np.isfinite(total)
+    odd: NDArray[np.float64] = np.where(adjust, bits + step, bits).view(_F64)
+    return odd
+
+
+def _sum_error(a: Any, b: Any, total: Any) -> Any:
+    """What `total` = a + b lost (Knuth's two-sum)."""
+    virtual = total - a
+    return (a - (total - virtual)) + (b - virtual)
+
+
+def fma16(a: NDArray[np.float16], b: NDArray[np.float16], c: NDArray[np.float16]) -> NDArray[np.float16]:
+    """a * b + c with one rounding, f16."""
+    return odd_sum(a.astype(_F64) * b.astype(_F64), np.broadcast_to(c.astype(_F64), _shape(a, b, c))).astype(np.float16)
+
+
+def _shape(*arrays: NDArray[Any]) -> tuple[int, ...]:
+    return np.broadcast_shapes(*(array.shape for array in arrays))
+
+
+def fma64(a: NDArray[np.float64], b: NDArray[np.float64], c: NDArray[np.float64]) -> NDArray[np.float64]:
+    """a * b + c with one rounding, f64."""
+    a, b, c = np.broadcast_arrays(a, b, c)
+    product = a * b
+    product_error = _product_error(a, b, product)
+    low, low_error = _two_sum(c, product_error)
+    high, high_error = _two_sum(product, low)
+    result = high + odd_sum(high_error, low_error)
+    # The error terms are exact while nothing over- or underflows; zeros and specials follow the plain expression.
+    plain = product + c
+    exact = _in_safe_range(a, b, c)
+    special = ~np.isfinite(plain) & ~(np.isfinite(a) & np.isfinite(b) & np.isfinite(c))
+    zero = (a == 0) | (b == 0)
+    result = np.where(special | zero, plain, result)
+    slow = np.nonzero(~(exact | special | zero))
+    if slow[0].size:
+        result[slow] = [_rational(*lane) for lane in zip(a[slow], b[slow], c[slow], strict=True)]
+    return result
+
+
+def _two_sum(a: Any, b: Any) -> tuple[Any, Any]:
+    total = a + b
+    return total, _sum_error(a, b, total)
+
+
+def _product_error(a: NDArray[np.float64], b: NDArray[np.float64], product: NDArray[np.float64]) -> Any:
+    """a * b - product, by splitting both factors into halves of 26 bits (Dekker)."""
+    a_high, b_high = _high_part(a), _high_part(b)
+    a_low, b_low = a - a_high, b - b_high
+    return a_low * b_low - (((product - a_high * b_high) - a_low * b_high) - a_high * b_low)
+
+
+def _high_part(value: NDArray[np.float64]) -> NDArray[np.float64]:
+    scaled = value * _SPLIT
+    high: NDArray[np.float64] = scaled - (scaled - value)
+    return high
+
+
+def _in_safe_range(a: NDArray[np.float64], b: NDArray[np.float64], c: NDArray[np.float64]) -> NDArray[np.bool_]:
+    """Exponents (unbiased) of the factors within +-400, of c within +-800 or c zero."""
+    exponents = [(value.view(_I64) >> 52 & 0x7FF) - 1023 for value in map(np.ascontiguousarray, (a, b, c))]
+    safe: NDArray[np.bool_] = (np.abs(exponents[0]) < 400) & (np.abs(exponents[1]) < 400)
+    safe &= (np.abs(exponents[2]) < 800) | (c == 0)
+    return safe
+
+
+def _rational(a: float, b: float, c: float) -> float:
+    exact = Fraction(float(a)) * Fraction(float(b)) + Fraction(float(c))
+    if exact == 0:
+        return 0.0
+    try:
+        return float(exact)
+    except OverflowError:
+        return math.copysign(math.inf, exact)

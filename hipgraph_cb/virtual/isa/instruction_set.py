@@ -1,0 +1,35 @@
+"""Importing this module registers the meaning of every instruction."""
+
+from __future__ import annotations
+
+from hipgraph_cb.virtual.isa import (
+    carry,
+    compare,
+    conversion,
+    division,
+    float_alu,
+    global_memory,
+    integer_alu,
+    lane_ops,
+    lds,
+    packed,
+    program_control,
+    scalar_alu,
+    scalar_memory,
+)
+
+MODULES = (
+    scalar_alu,
+    scalar_memory,
+    program_control,
+    float_alu,
+    integer_alu,
+    conversion,
+    compare,
+    carry,
+    division,
+    lane_ops,
+    packed,
+    global_memory,
+    lds,
+)

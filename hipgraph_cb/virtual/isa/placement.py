@@ -62,6 +62,18 @@ class Placement:
             address=address,
         )
 
+    def fault_at(self, kind: FaultKind, description: str, offset: int, wave: int) -> DeviceFault:
+        """Make a fault at a PC (an offset into the code segment) that no decoded instruction stands for."""
+        return DeviceFault(
+            kind,
+            description,
+            kernel=self.kernel,
+            pc=self.code_address + offset,
+            offset=offset - self.entry,
+            workgroup=self.workgroup(wave),
+            wave=wave % self.waves_per_group,
+        )
+
 
 def text_of(instruction: Instruction) -> str:
     """The instruction in LLVM's syntax."""

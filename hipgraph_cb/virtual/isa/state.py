@@ -77,7 +77,8 @@ class State:
         lds_rows: int64 [waves, 1], byte offset of a wave's row in `lds.reshape(-1)`.
         scratch_size: bytes of private memory of one lane.
         mode: the low ten bits of the MODE register.
-        clock: counts basic blocks; what the time instructions return.
+        live: bool [waves, 1] of the waves that have not ended, or None for all.
+        clock: what the time instructions return and advance.
     """
 
     def __init__(
@@ -99,6 +100,7 @@ class State:
         self._scc: Condition = False
         self._exec: Bits | None = None
         self._group: Bits | None = None
+        self.live: Bits | None = None
         self.active: Bits | None = None
         self._active32: Vector32 | None = None
         self._active64: Vector64 | None = None
@@ -142,6 +144,12 @@ class State:
         if self._group is not None:
             value = np.where(self._group, value, self.read_vgpr(register))
         self._store32(register, value)
+
+    def write_vgpr_where(self, register: int, value: Vector32, lanes: Bits) -> None:
+        """Write those active lanes that `lanes` (bool, broadcasts to [waves, 64]) names."""
+        if self.active is not None:
+            lanes = lanes & self.active
+        self._store32(register, np.where(lanes, value, self.read_vgpr(register)))
 
     def _store32(self, register: int, value: Vector32) -> None:
         vgpr, wide = self._vgpr, self._wide
@@ -344,6 +352,16 @@ class State:
         """Choose the waves that run: bool [waves, 1], or None for all."""
         self._group = members
         self._refresh_active()
+
+    def retire(self, ended: Bits, live: Bits) -> None:
+        """Turn off the lanes of waves that have `ended` for good; `live` are the others (both bool [waves, 1])."""
+        self.live = live
+        self.set_exec(np.logical_and(True if self._exec is None else self._exec, ~ended))
+
+    @property
+    def running(self) -> Bits | None:
+        """Bool [waves, 1] of the waves that execute the current instruction, or None for every wave of the chunk."""
+        return self.live if self._group is None else self._group
 
     def _refresh_active(self) -> None:
         self._active32 = self._active64 = None

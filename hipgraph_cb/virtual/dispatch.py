@@ -1,0 +1,125 @@
+"""Executes one dispatch: cuts the grid into chunks of whole workgroups and runs them.
+
+Chunks run one after the other in a seeded order. One that seems to wait for another workgroup is set aside, the next is
+started, and from then on they take turns: kernels whose workgroups wait for each other make progress.
+"""
+
+from __future__ import annotations
+
+import random
+from collections import deque
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from hipgraph_cb.virtual.faults import DeviceFault, FaultKind
+from hipgraph_cb.virtual.initial_state import initial_state
+from hipgraph_cb.virtual.isa.float_mode import FloatMode
+from hipgraph_cb.virtual.isa.placement import Placement
+from hipgraph_cb.virtual.isa.program import Program, program_for
+from hipgraph_cb.virtual.isa.scheduler import Chunk, Outcome
+from hipgraph_cb.virtual.launch import WAVE_SIZE
+from hipgraph_cb.virtual.memory import MemoryFault
+
+if TYPE_CHECKING:
+    from hipgraph_cb.virtual.launch import KernelLike, Launch
+    from hipgraph_cb.virtual.memory import Memory
+
+PRELOAD_ENTRY = 256  # a kernel that wants kernel arguments preloaded is entered so many bytes behind its entry
+
+
+@dataclass(frozen=True)
+class ExecutionSettings:
+    """How a dispatch is executed.
+
+    Attributes:
+        chunk_lanes: lanes that are executed side by side (at least one workgroup).
+        seed: the order of the chunks; None runs them in order.
+        target: the processor whose instructions the code is made of.
+    """
+
+    chunk_lanes: int = 32768
+    seed: int | None = None
+    target: str = "gfx942"
+
+
+DEFAULTS = ExecutionSettings()
+
+
+def execute(
+    launch: Launch,
+    memory: Memory,
+    *,
+    interrupted: Callable[[], bool] = lambda: False,
+    settings: ExecutionSettings = DEFAULTS,
+) -> None:
+    """Run `launch` to its end.
+
+    Args:
+        interrupted: called often; true stops the kernel.
+
+    Raises:
+        DeviceFault: the kernel did what it must not, or was stopped.
+    """
+    if launch.group_count == 0:
+        return
+    program, entry = _program(launch.kernel, memory, settings)
+    per_chunk = max(1, settings.chunk_lanes // (launch.waves_per_group * WAVE_SIZE))
+    starts = list(range(0, launch.group_count, per_chunk))
+    if settings.seed is not None:
+        random.Random(settings.seed).shuffle(starts)
+    waiting = deque(starts)
+    started: deque[Chunk] = deque()
+    with np.errstate(all="ignore"):
+        while waiting or started:
+            if waiting:
+                first = waiting.popleft()
+                groups = min(per_chunk, launch.group_count - first)
+                started.append(_start(launch, memory, program, entry, first, groups))
+                chunk = started.pop()
+            else:
+                chunk = started.popleft()
+            _run_in_turns(chunk, started, interrupted)
+
+
+def _run_in_turns(chunk: Chunk, started: deque[Chunk], interrupted: Callable[[], bool]) -> None:
+    """Run `chunk`, and after it those set aside, once each."""
+    turns = [chunk, *started]
+    started.clear()
+    for current in turns:
+        if current.run(interrupted) is Outcome.SPINNING:
+            started.append(current)
+
+
+def _start(launch: Launch, memory: Memory, program: Program, entry: int, first: int, groups: int) -> Chunk:
+    placement = Placement(
+        kernel=launch.kernel.name,
+        code_address=launch.kernel.code_address,
+        entry=entry,
+        grid_groups=launch.groups,
+        first_group=first,
+        groups=groups,
+        waves_per_group=launch.waves_per_group,
+    )
+    try:
+        state = initial_state(launch, memory, placement)
+    except MemoryFault as error:
+        raise DeviceFault(
+            FaultKind.ILLEGAL_ADDRESS,
+            f"the kernel arguments: {error.found}",
+            kernel=launch.kernel.name,
+            address=error.address,
+        ) from error
+    return Chunk(state, program, entry)
+
+
+def _program(kernel: KernelLike, memory: Memory, settings: ExecutionSettings) -> tuple[Program, int]:
+    """The compiled code and the offset at which waves start."""
+    descriptor = kernel.descriptor
+    entry = kernel.descriptor_address + descriptor.kernel_code_entry_byte_offset - kernel.code_address
+    if descriptor.kernarg_preload_length:
+        entry += PRELOAD_ENTRY
+    code = memory.bytes(kernel.code_address, kernel.code_size).tobytes()
+    return program_for(code, settings.target, FloatMode.from_rsrc1(descriptor.compute_pgm_rsrc1)), entry

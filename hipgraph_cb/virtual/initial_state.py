@@ -1,0 +1,129 @@
+"""The registers with which the waves of a kernel start (LLVM AMDGPU usage, "Initial Kernel Execution State")."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from hipgraph_cb.virtual.isa.float_mode import FloatMode
+from hipgraph_cb.virtual.isa.state import State, uniform
+from hipgraph_cb.virtual.launch import WAVE_SIZE
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from hipgraph_cb.virtual.isa.placement import Placement
+    from hipgraph_cb.virtual.launch import Launch
+    from hipgraph_cb.virtual.memory import Memory
+
+Triple = tuple[int, int, int]
+
+# bits of kernel_code_properties
+DISPATCH_PTR, QUEUE_PTR, KERNARG_PTR, DISPATCH_ID, FLAT_SCRATCH_INIT, PRIVATE_SIZE = (1 << bit for bit in range(1, 7))
+PRIVATE_BUFFER = 1 << 0
+
+
+def initial_state(launch: Launch, memory: Memory, placement: Placement) -> State:
+    """A chunk of waves at the first instruction.
+
+    Raises:
+        MemoryFault: arguments that are to be preloaded do not lie in live memory.
+    """
+    descriptor = launch.kernel.descriptor
+    state = State(
+        memory,
+        placement,
+        lds_size=launch.lds_size,
+        scratch_size=launch.scratch_size,
+        mode=FloatMode.from_rsrc1(descriptor.compute_pgm_rsrc1).register(),
+    )
+    _write_user_sgprs(state, launch, memory)
+    _write_system_sgprs(state, launch, placement)
+    dimensions = (descriptor.compute_pgm_rsrc2 >> 11 & 3) + 1
+    state.write_vgpr(0, packed_ids(launch.workgroup, placement.groups, dimensions))
+    exists = _existing_lanes(launch, placement)
+    if exists is not None:
+        state.write_exec(exists)
+    return state
+
+
+def _write_user_sgprs(state: State, launch: Launch, memory: Memory) -> None:
+    """In the order of the descriptor's property bits, then the preloaded arguments."""
+    descriptor = launch.kernel.descriptor
+    properties = descriptor.kernel_code_properties
+    register = 4 if properties & PRIVATE_BUFFER else 0
+    for bit, value in (
+        (DISPATCH_PTR, launch.packet_address),
+        (QUEUE_PTR, launch.queue_address),
+        (KERNARG_PTR, launch.kernarg_address),
+        (DISPATCH_ID, 0),
+        (FLAT_SCRATCH_INIT, 0),
+    ):
+        if properties & bit:
+            state.write_sgpr64(register, value)
+            register += 2
+    if properties & PRIVATE_SIZE:
+        state.write_sgpr(register, launch.scratch_size)
+        register += 1
+    count = descriptor.kernarg_preload_length
+    if count:
+        start = launch.kernarg_address + 4 * descriptor.kernarg_preload_offset
+        for word in memory.bytes(start, 4 * count).view(np.uint32).tolist():
+            state.write_sgpr(register, word)
+            register += 1
+
+
+def _write_system_sgprs(state: State, launch: Launch, placement: Placement) -> None:
+    """The enabled workgroup ids, behind the user registers that the descriptor counts."""
+    rsrc2 = launch.kernel.descriptor.compute_pgm_rsrc2
+    register = rsrc2 >> 1 & 31
+    for axis, ids in enumerate(group_ids(placement)):
+        if rsrc2 >> (7 + axis) & 1:
+            state.write_sgpr(register, uniform(np.repeat(ids, placement.waves_per_group).reshape(-1, 1)))
+            register += 1
+
+
+def group_ids(placement: Placement) -> tuple[NDArray[np.uint32], NDArray[np.uint32], NDArray[np.uint32]]:
+    """Workgroup index x, y, z of each group of the chunk."""
+    index = np.arange(placement.first_group, placement.first_group + placement.groups)
+    x, y, _ = placement.grid_groups
+    return (index % x).astype(np.uint32), (index // x % y).astype(np.uint32), (index // (x * y)).astype(np.uint32)
+
+
+@lru_cache(maxsize=64)
+def _local_ids(workgroup: Triple) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+    """Work-item ids x, y, z of the lanes of one group, [waves of the group, 64]."""
+    x, y, z = workgroup
+    waves = -(-x * y * z // WAVE_SIZE)
+    flat = np.arange(waves * WAVE_SIZE).reshape(waves, WAVE_SIZE)
+    return flat % x, flat // x % y, flat // (x * y)
+
+
+@lru_cache(maxsize=64)
+def packed_ids(workgroup: Triple, groups: int, dimensions: int) -> NDArray[np.uint32]:
+    """x | y << 10 | z << 20 of every lane of the chunk; dimensions that are not enabled are zero."""
+    x, y, z = _local_ids(workgroup)
+    packed = x
+    if dimensions > 1:
+        packed = packed | y << 10
+    if dimensions > 2:
+        packed = packed | z << 20
+    ids = packed.astype(np.uint32)
+    return ids if len(ids) == 1 else np.tile(ids, (groups, 1))
+
+
+def _existing_lanes(launch: Launch, placement: Placement) -> NDArray[np.bool_] | None:
+    """Lanes that stand for a work-item: inside the group, and inside the grid when that ends in the middle of one."""
+    ragged = [bool(size % group) for size, group in zip(launch.grid, launch.workgroup, strict=True)]
+    if not any(ragged) and launch.lanes_per_group % WAVE_SIZE == 0:
+        return None
+    local = _local_ids(launch.workgroup)
+    exists = np.arange(launch.waves_per_group * WAVE_SIZE).reshape(-1, WAVE_SIZE) < launch.lanes_per_group
+    exists = np.tile(exists, (placement.groups, 1))
+    for axis, ids in enumerate(group_ids(placement)):
+        if ragged[axis]:
+            origin = np.repeat(ids.astype(np.int64), launch.waves_per_group).reshape(-1, 1) * launch.workgroup[axis]
+            exists &= origin + np.tile(local[axis], (placement.groups, 1)) < launch.grid[axis]
+    return exists

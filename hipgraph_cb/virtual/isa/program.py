@@ -1,0 +1,152 @@
+"""The code of a kernel as basic blocks of closures, compiled when execution first gets there.
+
+A program depends on the bytes of a code segment, the target and the float mode, and on nothing of a launch: addresses
+are offsets from the start of the segment. So one program serves every copy of the same code.
+"""
+
+from __future__ import annotations
+
+import bisect
+import hashlib
+from collections import OrderedDict
+from typing import TYPE_CHECKING
+
+from hipgraph_cb.virtual.faults import FaultKind
+from hipgraph_cb.virtual.isa import instruction_set
+from hipgraph_cb.virtual.isa.control import Branch, ConditionalBranch, ControlFlow
+from hipgraph_cb.virtual.isa.decode import UnknownInstruction, decode
+from hipgraph_cb.virtual.isa.registry import CompileContext, Step, UnsupportedInstruction, compiler_of
+
+if TYPE_CHECKING:
+    from hipgraph_cb.virtual.isa.float_mode import FloatMode
+    from hipgraph_cb.virtual.isa.instruction import Instruction
+    from hipgraph_cb.virtual.isa.state import State
+
+__all__ = ["Block", "Program", "program_for"]
+
+CACHE_SIZE = 256
+MODULES = instruction_set.MODULES  # importing them is what registers the compilers
+
+
+class Block:
+    """Instructions that are executed one after the other.
+
+    Attributes:
+        steps: what to run.
+        instructions: the instruction of each step.
+        end: offset of what follows the block.
+        control: how it ends; None falls through to `end`.
+        last: the instruction `control` came from.
+    """
+
+    __slots__ = ("control", "end", "instructions", "last", "steps")
+
+    def __init__(self, start: int) -> None:
+        self.steps: list[Step] = []
+        self.instructions: list[Instruction] = []
+        self.end = start
+        self.control: ControlFlow | None = None
+        self.last: Instruction | None = None
+
+
+class Program:
+    """Basic blocks of one code segment under one float mode."""
+
+    def __init__(self, code: bytes, context: CompileContext) -> None:
+        self.code = code
+        self.context = context
+        self.blocks: dict[int, Block] = {}
+        self._compiled: dict[int, tuple[Instruction, Step | ControlFlow | None]] = {}
+        self._leaders: list[int] = []  # sorted offsets where some branch goes
+
+    def with_mode(self, mode: FloatMode) -> Program:
+        """The same code under another float mode."""
+        return _cached(self.code, CompileContext(self.context.target, mode))
+
+    def block(self, start: int) -> Block:
+        """The block that starts at offset `start`.
+
+        Raises:
+            UnknownInstruction: its first instruction cannot be decoded or lies outside the code.
+        """
+        block = self.blocks.get(start)
+        if block is None:
+            block = self.blocks[start] = self._build(start)
+        return block
+
+    def _build(self, start: int) -> Block:
+        block = Block(start)
+        index = bisect.bisect_right(self._leaders, start)
+        stop = self._leaders[index] if index < len(self._leaders) else len(self.code)
+        while block.end < stop or block.end == start:
+            try:
+                instruction, compiled = self._instruction(block.end)
+            except UnknownInstruction:
+                if block.end == start:
+                    raise
+                break
+            block.end += instruction.size
+            if isinstance(compiled, ControlFlow):
+                block.control, block.last = compiled, instruction
+                self._note_targets(compiled, block.end)
+                break
+            if compiled is not None:
+                block.steps.append(compiled)
+                block.instructions.append(instruction)
+        return block
+
+    def _instruction(self, offset: int) -> tuple[Instruction, Step | ControlFlow | None]:
+        found = self._compiled.get(offset)
+        if found is None:
+            instruction = decode(self.code, offset, self.context.target)
+            found = self._compiled[offset] = (instruction, self._compile(instruction))
+        return found
+
+    def _compile(self, instruction: Instruction) -> Step | ControlFlow | None:
+        compiler = compiler_of(instruction.mnemonic)
+        if compiler is None:
+            return _refusal(instruction, f"{instruction.mnemonic} is not implemented")
+        try:
+            return compiler(instruction, self.context)
+        except UnsupportedInstruction as error:
+            return _refusal(instruction, f"{instruction.mnemonic} is not implemented with {error}")
+
+    def _note_targets(self, control: ControlFlow, end: int) -> None:
+        """Blocks end before every known branch target, so that groups of waves can meet there."""
+        if isinstance(control, (Branch, ConditionalBranch)):
+            self._note_leader(control.target)
+        self._note_leader(end)
+
+    def _note_leader(self, offset: int) -> None:
+        index = bisect.bisect_left(self._leaders, offset)
+        if index < len(self._leaders) and self._leaders[index] == offset:
+            return
+        self._leaders.insert(index, offset)
+        for start in [start for start, block in self.blocks.items() if start < offset < block.end]:
+            del self.blocks[start]
+
+
+def _refusal(instruction: Instruction, description: str) -> Step:
+    def refuse(state: State) -> None:
+        raise state.fault(instruction, description, kind=FaultKind.ILLEGAL_INSTRUCTION)
+
+    return refuse
+
+
+_CACHE: OrderedDict[tuple[bytes, CompileContext], Program] = OrderedDict()
+
+
+def program_for(code: bytes, target: str, mode: FloatMode) -> Program:
+    """The program of `code`; equal code gives the same program."""
+    return _cached(code, CompileContext(target, mode))
+
+
+def _cached(code: bytes, context: CompileContext) -> Program:
+    key = (hashlib.sha256(code).digest(), context)
+    program = _CACHE.get(key)
+    if program is None:
+        program = _CACHE[key] = Program(code, context)
+    _CACHE.move_to_end(key)
+    while len(_CACHE) > CACHE_SIZE:
+        _CACHE.popitem(last=False)
+    return program

@@ -1,0 +1,251 @@
+"""Runs the waves of a chunk: groups of waves at the same PC, which part at branches and merge where PCs meet.
+
+Of several groups the one at the lowest PC runs first, which makes them meet again after an `if` or a loop. A group that
+takes `PATIENCE` backward branches while others wait falls behind those (it may be waiting for them). When a chunk goes
+on like that with nobody else to run, `run` returns SPINNING, and the dispatcher brings in further workgroups.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from enum import Enum
+from operator import length_hint
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from hipgraph_cb.virtual.faults import DeviceFault, FaultKind
+from hipgraph_cb.virtual.isa.control import Barrier, Branch, ConditionalBranch, ControlFlow, EndProgram, Jump, SetMode
+from hipgraph_cb.virtual.isa.decode import UnknownInstruction
+from hipgraph_cb.virtual.isa.float_mode import FloatMode
+from hipgraph_cb.virtual.isa.lane_mask import LaneMask
+from hipgraph_cb.virtual.isa.state import uniform
+
+if TYPE_CHECKING:
+    from hipgraph_cb.virtual.isa.lane_mask import LaneMask
+    from hipgraph_cb.virtual.isa.program import Block, Program
+from hipgraph_cb.virtual.isa.state import Bits, State
+
+PATIENCE = 1000
+SPIN_LIMIT = 20_000
+POLL_INTERVAL = 16  # blocks between two looks at `interrupted`
+
+
+class Outcome(Enum):
+    FINISHED = "every wave has ended"
+    SPINNING = "the chunk loops and may be waiting for another workgroup"
+
+
+class Chunk:
+    """The waves of `state`, from `entry` (an offset into the program's code) to their end."""
+
+    def __init__(self, state: State, program: Program, entry: int) -> None:
+        self._state = state
+        self._program = program
+        self._pc = entry
+        # Members are bool [waves, 1]. `None` stands for every wave that has not ended.
+        self._members: Bits | None = None
+        self._penalty = 0
+        self._waiting: dict[int, tuple[int, Bits]] = {}  # pc -> (penalty, members)
+        self._parked: dict[int, Bits] = {}  # pc behind the barrier -> members
+        self._live: Bits = np.ones((state.waves, 1), np.bool_)
+        self._backward = 0
+        self._total_backward = 0
+        self._handlers: dict[type[ControlFlow], Callable[[Any, int], bool]] = {
+            Branch: self._branch,
+            ConditionalBranch: self._conditional_branch,
+            Barrier: self._barrier,
+            EndProgram: self._end,
+            Jump: self._jump,
+            SetMode: self._set_mode,
+        }
+
+    def run(self, interrupted: Callable[[], bool]) -> Outcome:
+        """Run until every wave has ended, or until the chunk seems to spin; may be called again then.
+
+        Raises:
+            DeviceFault: a wave did what it must not, or `interrupted` returned true (TIMEOUT).
+        """
+        self._total_backward = 0
+        countdown = 0
+        while True:
+            countdown -= 1
+            if countdown < 0:
+                countdown = POLL_INTERVAL
+                if interrupted():
+                    raise self._stopped()
+                if self._total_backward > SPIN_LIMIT:
+                    return Outcome.SPINNING
+            block = self._program.blocks.get(self._pc) or self._fetch()
+            self._execute(block)
+            if block.control is None:
+                self._pc = block.end
+            elif self._handlers[type(block.control)](block.control, block.end):
+                return Outcome.FINISHED
+            if self._waiting:
+                self._yield_to_others()
+
+    def _execute(self, block: Block) -> None:
+        state = self._state
+        remaining = iter(block.steps)
+        try:
+            for step in remaining:
+                step(state)
+        except DeviceFault:
+            raise
+        except Exception as error:
+            index = len(block.steps) - length_hint(remaining) - 1
+            raise state.fault(
+                block.instructions[index], f"the virtual GPU failed: {type(error).__name__}: {error}"
+            ) from error
+
+    def _fetch(self) -> Block:
+        try:
+            return self._program.block(self._pc)
+        except UnknownInstruction as error:
+            raise self._state.placement.fault_at(
+                FaultKind.ILLEGAL_INSTRUCTION, str(error), self._pc, self._first_member()
+            ) from None
+
+    def _stopped(self) -> DeviceFault:
+        return self._state.placement.fault_at(
+            FaultKind.TIMEOUT, "the wait for it was given up", self._pc, self._first_member()
+        )
+
+    def _first_member(self) -> int:
+        return int((self._live if self._members is None else self._members).argmax())
+
+    # control flow: each handler sets the next PC; true means that every wave has ended
+
+    def _go(self, target: int, end: int) -> bool:
+        if target < end:
+            self._backward += 1
+            self._total_backward += 1
+        self._pc = target
+        return False
+
+    def _branch(self, control: Branch, end: int) -> bool:
+        return self._go(control.target, end)
+
+    def _conditional_branch(self, control: ConditionalBranch, end: int) -> bool:
+        taken = control.taken(self._state)
+        if not isinstance(taken, (bool, np.bool_)):
+            members = self._live if self._members is None else self._members
+            going = members & taken
+            if going.any():
+                staying = members & ~going
+                if staying.any():
+                    return self._part(((control.target, going), (end, staying)), control.target < end)
+                taken = True
+            else:
+                taken = False
+        if taken:
+            return self._go(control.target, end)
+        self._pc = end
+        return False
+
+    def _part(self, parts: tuple[tuple[int, Bits], ...], backward: bool) -> bool:
+        for pc, members in parts:
+            self._add(pc, self._penalty, members)
+        backlog = self._backward + int(backward)
+        self._total_backward += int(backward)
+        self._pick()
+        self._backward = backlog
+        return False
+
+    def _jump(self, control: Jump, end: int) -> bool:
+        state = self._state
+        destination = control.destination(state)
+        if control.link is not None:
+            control.link(state, state.placement.code_address + end)
+        if isinstance(destination, LaneMask):
+            destination = uniform(destination.words(state.waves))
+        base = state.placement.code_address
+        if isinstance(destination, int):
+            return self._go(destination - base, end)
+        members = self._live if self._members is None else self._members
+        targets = np.unique(destination[members[:, 0]])
+        parts = tuple((int(target) - base, members & (destination == target)) for target in targets)
+        return self._go(parts[0][0], end) if len(parts) == 1 else self._part(parts, parts[0][0] < end)
+
+    def _set_mode(self, control: SetMode, end: int) -> bool:
+        state = self._state
+        mode = control.value(state, state.mode)
+        if mode != state.mode:
+            if self._waiting or self._parked:
+                raise state.placement.fault_at(
+                    FaultKind.ILLEGAL_INSTRUCTION, "MODE changes in some waves only", self._pc, self._first_member()
+                )
+            state.mode = mode
+            self._program = self._program.with_mode(FloatMode.from_register(mode))
+        self._pc = end
+        return False
+
+    def _barrier(self, control: Barrier, end: int) -> bool:
+        del control
+        if self._members is None and not self._parked:
+            self._pc = end
+            return False
+        members = self._live if self._members is None else self._members
+        self._parked[end] = members | self._parked[end] if end in self._parked else members
+        self._release()
+        self._pick()
+        return False
+
+    def _end(self, control: EndProgram, end: int) -> bool:
+        del control, end
+        if self._members is None:
+            if not self._parked:
+                return True
+            raise RuntimeError("waves are parked although every wave has ended")
+        self._live = self._live & ~self._members
+        self._state.retire(self._members, self._live)
+        if self._parked:
+            self._release()
+        self._pick()
+        return False
+
+    def _release(self) -> None:
+        """Free the parked waves of every workgroup of which all waves that have not ended are parked."""
+        arrived = np.logical_or.reduce(list(self._parked.values()))
+        missing = self._live & ~arrived
+        count = self._state.placement.waves_per_group
+        complete = ~missing.reshape(-1, count).any(axis=1)
+        free = np.repeat(complete, count).reshape(-1, 1)
+        for pc, members in list(self._parked.items()):
+            freed, kept = members & free, members & ~free
+            if freed.any():
+                self._add(pc, 0, freed)
+            if kept.any():
+                self._parked[pc] = kept
+            else:
+                del self._parked[pc]
+
+    # groups
+
+    def _add(self, pc: int, penalty: int, members: Bits) -> None:
+        found = self._waiting.get(pc)
+        if found is not None:
+            penalty, members = min(penalty, found[0]), members | found[1]
+        self._waiting[pc] = (penalty, members)
+
+    def _pick(self) -> None:
+        """Run the group with the lowest penalty, of those the one with the lowest PC."""
+        pc = min(self._waiting, key=lambda candidate: (self._waiting[candidate][0], candidate))
+        penalty, members = self._waiting.pop(pc)
+        self._pc, self._penalty, self._backward = pc, penalty, 0
+        self._members = None if not self._waiting and not self._parked else members
+        self._state.set_group(self._members)
+
+    def _yield_to_others(self) -> None:
+        if self._backward > PATIENCE:
+            self._backward = 0
+            self._penalty += 1
+        pc = self._pc
+        first = min((penalty, candidate) for candidate, (penalty, _) in self._waiting.items())
+        if pc in self._waiting or first < (self._penalty, pc):
+            backlog = self._backward
+            self._add(pc, self._penalty, self._live if self._members is None else self._members)
+            self._pick()
+            if self._pc == pc:
+                self._backward = backlog

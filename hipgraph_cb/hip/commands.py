@@ -63,10 +63,8 @@ class CommandArguments:
 
     def _dispatch_to_ranges(self, command: Dispatch) -> tuple[Any]:
         """The same where no pointer is a slot: the common case, and the one that is measured."""
-        addresses = self._addresses
-        pointers: Any = command.pointers
-        places = [(offset, addresses[resource] + start) for offset, (resource, start, _length) in pointers]
-        return self._kernel_of(command).write(command, places)
+        kernel = self._kernels.get((command[0], command[1])) or self._kernel_of(command)
+        return kernel.write_ranges(command, self._addresses)
 
     def _place(self, place: Location) -> tuple[int, int]:
         """The device address and the length in bytes."""

@@ -12,7 +12,7 @@ class DependencyArray:
     def __init__(self) -> None:
         self._reserve(16)
 
-    def write(self, handles: list[int]) -> Any:
+    def write(self, handles: list[Any]) -> Any:
         """Put the handles into the array; returns what hip-python takes as `pDependencies`."""
         count = len(handles)
         if count > self._capacity:

@@ -43,7 +43,9 @@ def add_nodes(
     dependencies = DependencyArray()
     handles: list[int] = []
     previous: list[int] = []
-    for layer, join in joined_layers(recording.layers, policy):
+    starts = recording.layer_starts
+    layers = map(range, starts, (*starts[1:], len(commands)))
+    for layer, join in joined_layers(layers, policy):
         if join is not None:
             previous = [_add_join(api, graph, join, dependencies.write(previous), len(previous))]
         pointer, count = dependencies.write(previous), len(previous)

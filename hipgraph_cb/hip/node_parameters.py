@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import ctypes
 import struct
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from hipgraph_cb.hip.api import bindings
@@ -48,9 +48,10 @@ class KernelParameters:
 
     def __init__(self, function: int, offsets: Sequence[int], extent: int) -> None:
         self.native = bindings().hipKernelNodeParams()
+        self._result = (self.native,)
         self._function = function
-        self._arguments = bytearray(max(extent, 1))
-        self._storage = (ctypes.c_ubyte * len(self._arguments)).from_buffer(self._arguments)
+        self._storage = (ctypes.c_ubyte * max(extent, 1))()
+        self._arguments = memoryview(self._storage).cast("B")
         start = ctypes.addressof(self._storage)
         self._table = (ctypes.c_void_p * max(len(offsets), 1))(*(start + offset for offset in offsets))
         self._table_address = ctypes.addressof(self._table) if offsets else 0
@@ -59,16 +60,29 @@ class KernelParameters:
 
     def write(self, command: Dispatch, pointers: Sequence[tuple[int, int]]) -> tuple[Any]:
         """For one dispatch; `pointers` are (offset in the kernarg block, device address). Returns the native block."""
-        _executable, _export, count, size, dynamic_lds, kernarg, _pointers, _label = command
         arguments = self._arguments
-        arguments[: len(kernarg)] = kernarg
+        arguments[: len(command.kernarg)] = command.kernarg
         for offset, address in pointers:
             write_pointer(arguments, offset, address)
-        shape = (count, size, dynamic_lds)
-        if shape != self._shape:
-            self._shape = shape
-            KERNEL_NODE.pack_into(self._block, 0, *size, 0, self._function, *count, self._table_address, dynamic_lds)
-        return (self.native,)
+        if command[2:5] != self._shape:
+            self._write_shape(command)
+        return self._result
+
+    def write_ranges(self, command: Dispatch, addresses: Mapping[int, int]) -> tuple[Any]:
+        """As `write`, with the pointers that the command itself names, none of them a slot."""
+        _executable, _export, _count, _size, _lds, kernarg, pointers, _label = command
+        arguments = self._arguments
+        arguments[: len(kernarg)] = kernarg
+        for offset, (resource, start, _length) in pointers:  # type: ignore[misc]
+            write_pointer(arguments, offset, addresses[resource] + start)
+        if command[2:5] != self._shape:
+            self._write_shape(command)
+        return self._result
+
+    def _write_shape(self, command: Dispatch) -> None:
+        self._shape = command[2:5]
+        count, size, dynamic_lds = self._shape
+        KERNEL_NODE.pack_into(self._block, 0, *size, 0, self._function, *count, self._table_address, dynamic_lds)
 
 
 def memory_of(native: Any, size: int) -> memoryview:

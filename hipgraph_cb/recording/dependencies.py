@@ -7,7 +7,7 @@ Where several meet several, the join policy decides between direct edges and one
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from enum import Enum
 from itertools import pairwise
 from typing import NamedTuple, overload
@@ -74,7 +74,7 @@ def plan(
 
 
 def joined_layers(
-    layers: Sequence[Sequence[int]], policy: JoinPolicy = JoinPolicy.AUTO, *, wide: JoinPolicy = JoinPolicy.EMPTY
+    layers: Iterable[Sequence[int]], policy: JoinPolicy = JoinPolicy.AUTO, *, wide: JoinPolicy = JoinPolicy.EMPTY
 ) -> Iterator[tuple[Sequence[int], JoinPolicy | None]]:
     """The layers in order, each with the kind of node that stands before it, or None for direct edges.
 

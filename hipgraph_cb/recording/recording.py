@@ -70,7 +70,7 @@ class Recording(Sequence[Command]):
     @cached_property
     def slots(self) -> tuple[SlotUse, ...]:
         """What the commands ask of each slot of the binding table, up to the last one used."""
-        return slot_uses(self.commands)
+        return slot_uses(self.commands) if self.binding_capacity else ()
 
     @overload
     def __getitem__(self, index: int) -> Command: ...

@@ -73,7 +73,7 @@ class KernelParameters:
         _executable, _export, _count, _size, _lds, kernarg, pointers, _label = command
         arguments = self._arguments
         arguments[: len(kernarg)] = kernarg
-        for offset, (resource, start, _length) in pointers:  # type: ignore[misc]
+        for offset, (resource, start, _length) in pointers:
             write_pointer(arguments, offset, addresses[resource] + start)
         if command[2:5] != self._shape:
             self._write_shape(command)

@@ -55,7 +55,7 @@ def whole_offset(instruction: Instruction) -> int:
 
 
 def lds_offsets(state: State, instruction: Instruction, register: int, offset: int, size: int) -> Addresses:
-    """Where the active lanes access `state.lds.reshape(-1)`: the address in `register` plus `offset`, in bytes.
+    """Where the active lanes access `state.lds.reshape(-1)`: the address in `register` plus `offset`, in bytes. Fresh.
 
     Raises:
         DeviceFault: an active lane leaves its workgroup's LDS.
@@ -66,7 +66,8 @@ def lds_offsets(state: State, instruction: Instruction, register: int, offset: i
     selected = active_only(state, addresses)
     if selected.size and int(selected.max()) + size > state.lds_size:
         raise lds_fault(state, instruction, addresses, size)
-    return active_only(state, state.full(addresses + state.lds_rows))
+    placed = np.add(addresses, state.lds_rows, out=addresses if addresses.shape == state.shape else None)
+    return active_only(state, placed if placed.shape == state.shape else np.array(state.full(placed)))
 
 
 def lds_fault(state: State, instruction: Instruction, addresses: Addresses, size: int) -> Exception:

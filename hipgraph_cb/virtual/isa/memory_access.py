@@ -41,7 +41,7 @@ def spread(state: State, values: NDArray[Number]) -> NDArray[Number]:
 
 
 def checked(state: State, instruction: Instruction, addresses: Addresses, size: int) -> Addresses:
-    """The addresses of the active lanes as offsets in the arena; `size` bytes at each lie in live memory.
+    """The addresses of the active lanes as offsets in the arena, a fresh array; `size` bytes at each are live memory.
 
     Raises:
         DeviceFault: some active lane would leave live memory.
@@ -63,16 +63,20 @@ def _faulty_lanes(state: State, faulty: NDArray[np.bool_]) -> NDArray[np.bool_]:
 
 
 def load_words(memory: NDArray[np.uint8], offsets: Addresses, count: int) -> list[Vector32]:
-    """`count` consecutive words from each byte offset of `memory`."""
-    if (offsets & 3).any():
+    """`count` consecutive words from each byte offset of `memory`. `offsets` is used up."""
+    if _unaligned(offsets):
         return [_join_bytes(memory, offsets + 4 * index) for index in range(count)]
     words = memory.view(np.uint32)
-    indices = offsets >> 2
-    loaded = [words.take(indices)]
+    offsets >>= 2
+    loaded = [words.take(offsets)]
     for _ in range(1, count):
-        indices = indices + 1
-        loaded.append(words.take(indices))
+        offsets += 1
+        loaded.append(words.take(offsets))
     return loaded
+
+
+def _unaligned(offsets: Addresses) -> bool:
+    return bool(np.bitwise_or.reduce(offsets, axis=None) & 3)
 
 
 def load_narrow(memory: NDArray[np.uint8], offsets: Addresses, size: int) -> Vector32:
@@ -84,15 +88,17 @@ def load_narrow(memory: NDArray[np.uint8], offsets: Addresses, size: int) -> Vec
 
 
 def store_words(memory: NDArray[np.uint8], offsets: Addresses, values: list[Vector32]) -> None:
-    """Consecutive words to each byte offset; when two lanes name one place, the higher lane wins."""
-    if (offsets & 3).any():
+    """Consecutive words to each byte offset; of two lanes that name one place the higher wins. `offsets` is used up."""
+    if _unaligned(offsets):
         for index, value in enumerate(values):
             _split_bytes(memory, offsets + 4 * index, value, 4)
         return
     words = memory.view(np.uint32)
-    indices = offsets >> 2
-    for index, value in enumerate(values):
-        words[indices + index if index else indices] = value
+    offsets >>= 2
+    words[offsets] = values[0]
+    for value in values[1:]:
+        offsets += 1
+        words[offsets] = value
 
 
 def store_narrow(memory: NDArray[np.uint8], offsets: Addresses, value: Vector32, size: int) -> None:

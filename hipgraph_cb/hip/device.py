@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import time
 import weakref
 from collections.abc import Callable, Mapping
@@ -52,7 +53,8 @@ class HipDevice(Device):
         self.backlog = Backlog()
         self.queues: list[Queue] = []
         self._foreign: dict[int, Queue] = {}
-        self._children: weakref.WeakSet[Resource] = weakref.WeakSet()
+        self._children: weakref.WeakValueDictionary[int, Resource] = weakref.WeakValueDictionary()
+        self._numbers = itertools.count()
         self._check_ordinal()
         properties = self.api.call("hipGetDeviceProperties", ordinal)
         self.name = _text(properties.name)
@@ -107,11 +109,11 @@ class HipDevice(Device):
             raise failure
 
     def _release(self) -> None:
-        children = list(self._children)
+        children = list(self._children.values())
         for kind in (HipProgram, HipExecutable, HipBuffer, HipStream):
-            for child in children:
+            for child in reversed(children):
                 if isinstance(child, kind):
-                    child.close()
+                    _close(child)
         self._drain()
         for queue in self.queues:
             queue.release()
@@ -143,7 +145,7 @@ class HipDevice(Device):
         return self._adopt(HipStream(self, queue, label))
 
     def _adopt(self, child: Child) -> Child:
-        self._children.add(child)
+        self._children[next(self._numbers)] = child
         return child
 
     def _new_queue(self, name: str) -> Queue:
@@ -190,10 +192,18 @@ def _text(value: bytes | str) -> str:
     return value.decode() if isinstance(value, bytes) else value
 
 
+def _close(child: Resource) -> None:
+    """Close one of many: what one of them has to say must not keep the others open."""
+    try:
+        child.close()
+    except HipGraphError as error:
+        logger.warning("while the device closed %s: %s", child.describe(), error)
+
+
 def _drain(queues: list[Queue], backlog: Backlog) -> None:
     """The device is gone: what its launches use may go only when they are done."""
     for queue in tuple(queues):
-        if queue.busy:
+        if queue.busy or queue.failed:
             try:
                 queue.wait(DEFAULT_TIMEOUT)
             except HipGraphError as error:

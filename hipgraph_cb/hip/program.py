@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from hipgraph_cb.hip.device import HipDevice
     from hipgraph_cb.hip.handle import Handle
     from hipgraph_cb.hip.queue import Queue
+    from hipgraph_cb.recording.bindings import BoundRange
     from hipgraph_cb.recording.dependencies import JoinPolicy
     from hipgraph_cb.recording.recording import Recording
 
@@ -83,21 +84,22 @@ class HipProgram(Program):
 
     def _bind(self, bindings: Sequence[Any] | None) -> None:
         """Make the slots stand for what `bindings` says, from the next launch on."""
-        slots = self._slots
-        if slots is not None and bindings is None:
-            return
-        table = resolve(self._recording, bindings, objects=self._resources.objects, owner=self._device)
-        if slots is None or self._needs.graph is None:
+        slots, graph = self._slots, self._needs.graph
+        if slots is None or graph is None:
+            table = self._resolve(bindings)
             arguments = CommandArguments(self._resources, table)
             self._build(arguments)
-            self._slots = SlotRecord(self._recording, arguments, table)
-            self._needs.bound_handles = self._slots.handles
+            self._slots = slots = SlotRecord(self._recording, arguments)
+            self._needs.bound_handles = slots.handles
             return
         former = slots.handles
-        slots.rebind(self._needs.graph, table)
+        slots.rebind(graph, slots.table if bindings is None else self._resolve(bindings))
         if slots.handles is not former:
             self._needs.bound_handles = slots.handles
             self._device.backlog.retire(FormerBindings(dict(self._needs.tickets), former))
+
+    def _resolve(self, bindings: Sequence[Any] | None) -> dict[int, BoundRange]:
+        return resolve(self._recording, bindings, objects=self._resources.objects, owner=self._device)
 
     def _release(self) -> None:
         self._retire()
@@ -105,6 +107,10 @@ class HipProgram(Program):
 
 class LaunchNeeds:
     """What must stay until the launches of a program are done: the graph, host bytes, allocations and modules.
+
+    Args:
+        recording: owns the host bytes.
+        handles: of the memory and the modules that it names.
 
     Attributes:
         tickets: the last launch on each queue.
@@ -117,7 +123,8 @@ class LaunchNeeds:
         self.graph: ExecutableGraph | None = None
         self.executable: Any = None
         self.bound_handles: list[Handle] = []
-        self._owners: list[object] = [recording, *handles]
+        self._recording: Recording | None = recording
+        self._handles = handles
 
     def take(self, graph: ExecutableGraph) -> None:
         self.graph = graph
@@ -127,5 +134,6 @@ class LaunchNeeds:
         if self.graph is not None:
             self.graph.release()
             self.graph = None
-        self.bound_handles = []
-        self._owners.clear()
+        self.bound_handles.clear()
+        self._handles.clear()
+        self._recording = None

@@ -89,7 +89,9 @@ class Queue:
             DeadlineExceededError: not done in time.
             HipError: the work failed.
         """
-        self._raise_kept_failure()
+        failure = self.take_failure()
+        if failure is not None:
+            raise failure
         started = time.monotonic()
         queries, pause = 0, FIRST_PAUSE
         while not self.poll():
@@ -103,10 +105,10 @@ class Queue:
             time.sleep(pause if timeout is None else min(pause, timeout - elapsed))
             pause = min(2 * pause, LONGEST_PAUSE)
 
-    def _raise_kept_failure(self) -> None:
+    def take_failure(self) -> HipGraphError | None:
+        """The failure that was noticed outside of a wait, if there is one; whoever takes it reports it."""
         failure, self._failure = self._failure, None
-        if failure is not None:
-            raise failure
+        return failure
 
     def release(self) -> None:
         """Give the HIP stream back if it is ours."""

@@ -22,14 +22,21 @@ Table = Mapping[int, "BoundRange"]
 
 
 class SlotRecord:
-    """The table that a program runs with."""
+    """The table that a program runs with: the one in its `arguments`.
 
-    def __init__(self, recording: Recording, arguments: CommandArguments, table: Table) -> None:
+    Attributes:
+        handles: what keeps the memory of the table alive.
+    """
+
+    def __init__(self, recording: Recording, arguments: CommandArguments) -> None:
         self._recording = recording
         self._arguments = arguments
         self._stale: set[int] = set()
-        self.handles = handles_of(table)
-        arguments.slots = table
+        self.handles = handles_of(arguments.slots)
+
+    @property
+    def table(self) -> Table:
+        return self._arguments.slots
 
     def rebind(self, graph: ExecutableGraph, table: Table) -> None:
         """Change every node that uses a slot whose memory is another one now.

@@ -6,6 +6,7 @@ import weakref
 from typing import TYPE_CHECKING
 
 from hipgraph_cb.device import Stream
+from hipgraph_cb.hip.api import logger
 from hipgraph_cb.hip.queue import Queue
 
 if TYPE_CHECKING:
@@ -32,7 +33,12 @@ class HipStream(Stream):
         self._device.backlog.sweep()
 
     def _release(self) -> None:
+        """Work in flight goes on. Work that is known to have failed, and that nobody waited for, raises here."""
+        self.queue.refresh()
+        failure = self.queue.take_failure()
         self._abandon()
+        if failure is not None:
+            raise failure
 
     def __repr__(self) -> str:
         return f"<{self.describe()} of {self._device.name}{', closed' if self._closed else ''}>"
@@ -53,3 +59,6 @@ class AbandonedQueue:
         if self._queue in self._queues:
             self._queues.remove(self._queue)
         self._queue.release()
+        failure = self._queue.take_failure()
+        if failure is not None:
+            logger.warning("work on %s failed and nobody waited for it: %s", self._queue.name, failure)

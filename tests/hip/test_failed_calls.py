@@ -1,0 +1,122 @@
+"""Every call that the backend makes is failed in turn: the error names the call, and nothing leaks (P1)."""
+
+import gc
+import logging
+
+import pytest
+
+from hipgraph_cb import Slot
+from hipgraph_cb.errors import HipError
+from hipgraph_cb.hip.device import HipDevice
+
+
+def scenario(code_object):
+    """Everything once: buffers, an executable, all verbs, joins, slots, rebinding, streams, waits, closing."""
+    with HipDevice() as device:
+        x, y, z = device.from_host(bytes(64)), device.allocate(64), device.allocate(64)
+        executable = device.load(code_object)
+        with device.command_buffer(label="all verbs", join="empty") as cb:
+            cb.fill_buffer(x, 1)
+            cb.update_buffer(y, bytes(64))
+            cb.execution_barrier()
+            cb.copy_buffer(x, z)
+            cb.dispatch(executable["scale_and_offset"], 1, bindings=[x, y], constants=[1, 2])
+        with device.stream() as stream:
+            cb.replay(stream=stream)
+        with device.command_buffer(label="slots", binding_capacity=1) as slots:
+            slots.fill_buffer(Slot(0, 0, 64), 1)
+            slots.execution_barrier()
+            slots.update_buffer(Slot(0), bytes(32))
+            slots.execution_barrier()
+            slots.dispatch(executable["workgroup_ids"], 1, args=[Slot(0)])
+        for buffer in (y, z):
+            slots.replay(bindings=[buffer])
+        z.to_host()
+
+
+def calls_of(counting, code_object):
+    scenario(code_object)
+    gc.collect()
+    return list(counting.calls)
+
+
+def test_the_whole_scenario_gives_everything_back(counting, code_object):
+    calls = calls_of(counting, code_object)
+    assert counting.live == {}
+    verbs = {"hipGraphAddMemsetNode", "hipGraphAddMemcpyNode1D", "hipGraphAddKernelNode", "hipGraphAddEmptyNode"}
+    changes = {
+        "hipGraphExecMemsetNodeSetParams",
+        "hipGraphExecMemcpyNodeSetParams1D",
+        "hipGraphExecKernelNodeSetParams",
+    }
+    assert verbs | changes <= set(calls)
+
+
+def test_any_failed_call_leaves_nothing_behind(counting, code_object, caplog):
+    calls = calls_of(counting, code_object)
+    releases = ("hipFree", "hipStreamDestroy", "hipModuleUnload", "hipGraphDestroy", "hipGraphExecDestroy")
+    for number, name in enumerate(calls):
+        counting.calls.clear()
+        counting.live.clear()
+        caplog.clear()
+        counting.failing = number
+        with caplog.at_level(logging.WARNING):
+            if name in releases:
+                scenario(code_object)
+                assert [record.getMessage() for record in caplog.records] == [
+                    f"a release failed and counts as done: {name} returned 999 (hipErrorUnknown)"
+                ]
+            else:
+                with pytest.raises(HipError) as caught:
+                    scenario(code_object)
+                assert (caught.value.api, caught.value.code) == (name, 999)
+                del caught
+        gc.collect()
+        left = list(counting.live.values())
+        assert len(left) == (name in releases), f"call {number}, {name}: {left}"
+
+
+def test_a_failed_node_names_its_command(counting, device):
+    x = device.allocate(16, "x")
+    counting.calls.clear()
+    counting.failing = 3
+    with pytest.raises(HipError) as caught, device.command_buffer(label="step") as cb:
+        cb.fill_buffer(x, 1, label="first")
+        cb.execution_barrier()
+        cb.fill_buffer(x, 2, label="second")
+        cb.execution_barrier()
+        cb.fill_buffer(x, 3, label="third")
+    assert counting.calls[:4] == ["hipGraphCreate", *["hipGraphAddMemsetNode"] * 3]
+    assert str(caught.value) == (
+        "hipGraphAddMemsetNode returned 999 (hipErrorUnknown)\n  where: command 2 'third' in 'step'"
+    )
+    assert cb.failure is caught.value
+
+
+def test_a_failed_instantiation_names_the_recording(counting, device):
+    x = device.allocate(16)
+    counting.calls.clear()
+    counting.failing = 2
+    with pytest.raises(HipError) as caught, device.command_buffer(label="step") as cb:
+        cb.fill_buffer(x, 1)
+    assert str(caught.value) == (
+        "hipGraphInstantiate returned 999 (hipErrorUnknown)\n  where: recording 'step' of 1 commands"
+    )
+
+
+def test_a_change_that_fails_half_way_is_made_up_for_by_the_next_replay(counting, device):
+    x, y = device.allocate(16), device.allocate(16)
+    with device.command_buffer(binding_capacity=1) as cb:
+        for index in range(4):
+            cb.fill_buffer(Slot(0, 4 * index, 4), index)
+    cb.replay(bindings=[x])
+    counting.calls.clear()
+    counting.failing = 2
+    with pytest.raises(HipError):
+        cb.replay(bindings=[y])
+    assert counting.calls == ["hipGraphExecMemsetNodeSetParams"] * 3
+    counting.calls.clear()
+    counting.failing = None
+    cb.replay()
+    assert counting.calls.count("hipGraphExecMemsetNodeSetParams") == 4
+    assert counting.calls[-1] == "hipGraphLaunch"

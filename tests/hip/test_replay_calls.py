@@ -1,0 +1,122 @@
+"""What a replay costs in calls, and how long things are kept."""
+
+import gc
+import subprocess
+import sys
+import weakref
+
+import pytest
+
+from hipgraph_cb import Slot
+from hipgraph_cb.errors import DeadlineExceededError
+from hipgraph_cb.hip.device import HipDevice
+
+
+def fill(device, buffer, **options):
+    with device.command_buffer(**options) as cb:
+        cb.fill_buffer(buffer, 1)
+    return cb
+
+
+def test_a_replay_without_slots_is_one_launch(counting, device):
+    cb = fill(device, device.allocate(16))
+    counting.calls.clear()
+    cb.replay()
+    assert counting.calls == ["hipGraphLaunch"]
+
+
+def test_the_source_graph_goes_where_nothing_can_change(counting, device):
+    fill(device, device.allocate(16))
+    assert counting.kinds["graph"] == 0
+
+
+def test_only_nodes_whose_memory_changed_are_told(counting, device):
+    x, y, z = (device.allocate(16) for _ in range(3))
+    with device.command_buffer(binding_capacity=2) as cb:
+        cb.fill_buffer(Slot(0), 1)
+        cb.fill_buffer(Slot(1), 1)
+        cb.fill_buffer(Slot(1), 2)
+    cb.replay(bindings=[x, y])
+    for table, changes in (([x, y], 0), ([z, y], 1), ([z, x], 2), ([x, z], 3)):
+        counting.calls.clear()
+        cb.replay(bindings=table)
+        assert counting.calls.count("hipGraphExecMemsetNodeSetParams") == changes
+
+
+def test_a_closed_program_is_kept_until_its_launch_is_done(counting, device):
+    cb = fill(device, device.allocate(16))
+    counting.busy = True
+    cb.replay()
+    cb.program.close()
+    assert counting.kinds["executable graph"] == 1
+    counting.busy = False
+    device.synchronize()
+    assert counting.kinds["executable graph"] == 0
+
+
+def test_memory_that_a_launch_was_bound_to_is_kept_until_it_is_done(counting, device):
+    first, second = device.allocate(16), device.allocate(16)
+    with device.command_buffer(binding_capacity=1) as cb:
+        cb.fill_buffer(Slot(0), 1)
+    counting.busy = True
+    cb.replay(bindings=[first])
+    handle = weakref.ref(first.handle)
+    first.close()
+    cb.replay(bindings=[second])
+    gc.collect()
+    assert handle() is not None
+    counting.busy = False
+    device.synchronize()
+    assert handle() is None
+
+
+def test_ten_thousand_rebinds_leave_nothing_waiting(counting, device):
+    buffers = [device.allocate(16) for _ in range(2)]
+    with device.command_buffer(binding_capacity=1) as cb:
+        cb.fill_buffer(Slot(0), 1)
+    for index in range(10_000):
+        cb.replay(bindings=[buffers[index % 2]])
+    device.synchronize()
+    assert len(device.backlog) == 0
+    assert counting.kinds == {"allocation": 2, "stream": 1, "graph": 1, "executable graph": 1}
+
+
+def test_a_device_that_cannot_finish_says_so_and_stays_open(counting):
+    device = HipDevice()
+    device.timeout = 0.01
+    cb = fill(device, device.allocate(16), label="endless")
+    counting.busy = True
+    cb.replay()
+    with pytest.raises(DeadlineExceededError) as caught:
+        device.close()
+    assert "the last one is program `endless`" in str(caught.value)
+    assert not device.closed
+    counting.busy = False
+    device.close()
+    assert device.closed
+    assert counting.live == {}
+
+
+def test_letting_go_of_a_device_waits_for_its_work_and_gives_everything_back(counting):
+    device = HipDevice()
+    cb = fill(device, device.allocate(16))
+    cb.replay()
+    del device, cb
+    gc.collect()
+    assert counting.live == {}
+
+
+def test_a_second_device_is_made_current_before_it_is_used(counting, monkeypatch):
+    monkeypatch.setattr(type(counting), "hipGetDeviceCount", lambda _self: (0, 2))
+    with HipDevice(1) as device:
+        cb = fill(device, device.allocate(16))
+        counting.calls.clear()
+        cb.replay()
+        assert counting.calls == ["hipSetDevice", "hipGraphLaunch"]
+
+
+def test_the_backend_needs_no_hip_library_to_be_imported():
+    modules = "hipgraph_cb.device, hipgraph_cb.hip.device"
+    script = f"import sys, {modules}; print(sorted({{'numpy', 'hip'}} & set(sys.modules)))"
+    result = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    assert result.stdout == "[]\n"

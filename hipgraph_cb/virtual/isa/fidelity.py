@@ -1,0 +1,24 @@
+"""What the virtual GPU does unlike hardware, in one place: shown by `hipgraph-cb doctor`."""
+
+from __future__ import annotations
+
+from types import MappingProxyType
+
+DIFFERENCES = MappingProxyType(
+    {
+        "transcendentals": (
+            "v_exp, v_log, v_rcp, v_rsq, v_sqrt, v_sin and v_cos are computed by numpy and rounded to the format; "
+            "hardware reads 1-ulp tables, so the last bit may differ"
+        ),
+        "timing": "s_memtime, s_memrealtime and S_GETREG clocks count readings, not cycles; event times are host times",
+        "alignment": "plain loads and stores need no alignment (unaligned mode); a misaligned atomic is a fault",
+        "local memory bounds": (
+            "an access outside the workgroup's LDS is a fault; hardware reads zero and drops the write"
+        ),
+        "faults": "a fault ends the launch and what is behind it on the stream, and the device stays usable; on "
+        "hardware the process often has to end",
+        "fresh memory": "device memory, LDS and registers start as 0xCD bytes; freed memory reads as a fault",
+        "order": "workgroups run in chunks, and lanes of a wave store in lane order when they name one address",
+        "status registers": "S_GETREG of STATUS and HW_ID reads zero; no trap handler exists, so s_trap is a fault",
+    }
+)

@@ -57,10 +57,12 @@ class ResourceCollector:
         """How messages call a resource."""
         return self._entries[resource].name
 
-    def size(self, resource: int) -> int:
-        """The bytes of a buffer."""
-        entry = self._entries[resource]
-        return entry.size if isinstance(entry, BufferEntry) else 0
+    def describe(self, place: Range) -> str:
+        """How messages call a range: the buffer's name, and for a part its bytes as well."""
+        entry = self._entries[place.resource]
+        if isinstance(entry, BufferEntry) and (place.offset, place.length) == (0, entry.size):
+            return entry.name
+        return f"{entry.name}[{place.offset}:{place.offset + place.length}]"
 
     def locate(self, value: Any, name: str) -> Location:
         """The bytes that a buffer, a view or a slot stands for; `name` is what the message calls the argument.

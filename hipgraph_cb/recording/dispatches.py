@@ -43,7 +43,7 @@ class DispatchPlan:
         """Refuse a shape that the kernel or the device cannot run."""
         count, size, dynamic_lds = shape
         check_size(self.export, size, limits)
-        check_grid(count, size)
+        check_grid(count, size, limits)
         check_lds(self.export, dynamic_lds, limits)
 
     def parameter(self, offset: int) -> str:

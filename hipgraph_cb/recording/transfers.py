@@ -87,7 +87,7 @@ def _common_length(source: int | None, target: int | None) -> int | None:
 def narrow(resources: ResourceCollector, whole: Location, offset: object, length: object, name: str) -> Location | None:
     """The part of `whole` from byte `offset` on; None when it is empty (R4).
 
-    The offsets in messages count from the start of the buffer or of the binding, as those of the commands do.
+    Messages count from the start of the buffer, view or slot that was given, as the caller does.
     """
     start = integer(offset, name)
     count = None if length is None else integer(length, "length")
@@ -95,15 +95,10 @@ def narrow(resources: ResourceCollector, whole: Location, offset: object, length
         return None
     if isinstance(whole, SlotRange):
         return _narrow_slot(whole, start, count)
+    if count is None:
+        count = max(whole.length - start, 0)
     if resources.validate:
-        owner = resources.name(whole.resource)
-        end = whole.offset + whole.length
-        described = owner if end == resources.size(whole.resource) else f"the view of {owner} that ends at byte {end}"
-        if count is None:
-            count = max(whole.length - start, 0)
-        check_within(whole.offset + start, count, whole.offset + whole.length, described)
-    elif count is None:
-        count = whole.length - start
+        check_within(start, count, whole.length, resources.describe(whole))
     return None if count == 0 else Range(whole.resource, whole.offset + start, count)
 
 

@@ -97,14 +97,15 @@ def _check_device_size(size: Dimensions, total: int, limits: DeviceLimits) -> No
         )
 
 
-def check_grid(count: Dimensions, size: Dimensions) -> None:
-    """Refuse a grid of 2^32 work-items and more in one dimension."""
+def check_grid(count: Dimensions, size: Dimensions, limits: DeviceLimits | None) -> None:
+    """Refuse a grid of more work-items in one dimension than the device takes, at most 2^32 - 1."""
+    largest = LARGEST_GRID if limits is None else min(LARGEST_GRID, limits.max_grid_size)
     for axis, workgroups, extent in zip(_AXES, count, size, strict=True):
-        if workgroups * extent > LARGEST_GRID:
+        if workgroups * extent > largest:
             raise OutOfRangeError(
                 f"the grid is too large in {axis}",
                 found=f"{workgroups} workgroups of {extent} = {workgroups * extent} work-items",
-                allowed=f"{LARGEST_GRID} work-items, that is {LARGEST_GRID // extent} such workgroups",
+                allowed=f"{largest} work-items, that is {largest // extent} such workgroups",
             )
 
 

@@ -131,6 +131,7 @@ class FakeExecutable:
 class FakeLimits:
     max_workgroup_size: tuple[int, int, int] = (1024, 1024, 1024)
     max_flat_workgroup_size: int = 1024
+    max_grid_size: int = (1 << 32) - 1
     max_lds: int = 65536
 
 

@@ -7,16 +7,17 @@ file drives an allocation.
 from __future__ import annotations
 
 import struct
-from dataclasses import dataclass
 from functools import cached_property
+from typing import NamedTuple
 
 from hipgraph_cb.errors import HipGraphError, InvalidArgumentError, NotFoundError, OutOfRangeError
 from hipgraph_cb.executable.symbols import (
     Relocation,
     Symbol,
-    defined_symbols,
+    defined_dynamic_symbols,
     dynamic_relocations,
     dynamic_symbols,
+    static_symbols,
 )
 from hipgraph_cb.executable.target_id import TargetId
 
@@ -30,8 +31,7 @@ NOTE_METADATA = 32
 _PROGRAM_HEADER = struct.Struct("<IIQQQQQQ")
 
 
-@dataclass(frozen=True)
-class Segment:
+class Segment(NamedTuple):
     """A program header. `flags`: 1 executable, 2 writable, 4 readable."""
 
     kind: int
@@ -58,6 +58,7 @@ class CodeObject:
         self.code_object_version = self.abi_version + 2
         self.target = TargetId.from_elf_flags(self.flags, self.abi_version)
         self.segments = _read_segments(data)
+        self._dynamic_symbols = defined_dynamic_symbols(self.symbol_table)
 
     def loadable(self) -> tuple[Segment, ...]:
         """The PT_LOAD segments in file order."""
@@ -109,12 +110,12 @@ class CodeObject:
 
     @cached_property
     def symbols(self) -> dict[str, Symbol]:
-        """Defined symbols by name: the dynamic ones, and the local ones where the section headers were kept.
+        """Defined symbols by name: the dynamic ones, and the local ones where the section headers were kept."""
+        return {**static_symbols(self.data), **self._dynamic_symbols}
 
-        Raises:
-            InvalidArgumentError: two dynamic symbols have the same name.
-        """
-        return defined_symbols(self)
+    def find_symbol(self, name: str) -> Symbol | None:
+        """The defined symbol `name`. Where it is dynamic, as kernels normally are, the section headers are not read."""
+        return self._dynamic_symbols.get(name) or self.symbols.get(name)
 
     @cached_property
     def symbol_table(self) -> tuple[Symbol, ...]:

@@ -28,11 +28,11 @@ class LaunchShape:
 
 
 def write_hidden(block: bytearray, layout: KernargLayout, shape: LaunchShape) -> None:
-    """Fill the hidden arguments of `layout` into its kernarg `block`; kinds that are not known stay zero."""
+    """Fill the hidden arguments of `layout` into its kernarg `block`; kinds that are not known stay as they are."""
     values = _values(shape)
     for argument in layout.hidden:
-        value = values.get(argument.kind, 0)
-        if value:
+        value = values.get(argument.kind)
+        if value is not None:
             mask = (1 << 8 * argument.size) - 1
             end = argument.offset + argument.size
             block[argument.offset : end] = (value & mask).to_bytes(argument.size, "little")

@@ -23,9 +23,9 @@ class ParameterKind(Enum):
     POINTER = "pointer"
     VALUE = "value"
     DYNAMIC_LDS = "dynamic LDS pointer"
-    OTHER = "unsupported"
 
 
+POINTER_SIZE = 8
 _KINDS = {
     "global_buffer": ParameterKind.POINTER,
     "by_value": ParameterKind.VALUE,
@@ -59,8 +59,7 @@ class Parameter:
         return f"{name}: pointer" if self.kind is ParameterKind.POINTER else f"{name}: untyped {self.size} bytes"
 
 
-@dataclass(frozen=True)
-class HiddenArgument:
+class HiddenArgument(NamedTuple):
     """An argument that the launcher fills. `kind` is the metadata's `.value_kind`."""
 
     kind: str
@@ -87,17 +86,25 @@ class KernargLayout:
 
     @staticmethod
     def from_metadata(kernel: KernelMetadata) -> KernargLayout:
-        visible = [argument for argument in kernel.arguments if not argument.is_hidden]
+        """The layout that the metadata states.
+
+        Raises:
+            InvalidArgumentError: an argument that no launch can fill: a pointer that is not 8 bytes wide, or an image,
+                a sampler, a pipe, a queue or something unheard of.
+        """
+        parameters: list[Parameter] = []
+        hidden: list[HiddenArgument] = []
+        for argument in kernel.arguments:
+            if not argument.is_hidden:
+                parameters.append(_parameter(len(parameters), argument))
+            elif argument.value_kind != "hidden_none":
+                hidden.append(HiddenArgument(argument.value_kind, argument.offset, argument.size))
         return KernargLayout(
-            kernel=kernel.name,
-            parameters=tuple(_parameter(index, argument) for index, argument in enumerate(visible)),
-            hidden=tuple(
-                HiddenArgument(argument.value_kind, argument.offset, argument.size)
-                for argument in kernel.arguments
-                if argument.is_hidden and argument.value_kind != "hidden_none"
-            ),
-            size=kernel.kernarg_segment_size,
-            alignment=kernel.kernarg_segment_align,
+            kernel.name,
+            tuple(parameters),
+            tuple(hidden),
+            kernel.kernarg_segment_size,
+            kernel.kernarg_segment_align,
         )
 
     def signature(self) -> str:
@@ -200,7 +207,21 @@ class KernargLayout:
 
 
 def _parameter(index: int, argument: ArgumentMetadata) -> Parameter:
-    kind = _KINDS.get(argument.value_kind, ParameterKind.OTHER)
+    kind = _KINDS.get(argument.value_kind)
+    if kind is None:
+        raise InvalidArgumentError(
+            "the kernel has an argument of a kind that cannot be passed",
+            where=f"argument {index} ({argument.name or 'unnamed'})",
+            found=f".value_kind {argument.value_kind}",
+            allowed=", ".join(_KINDS),
+        )
+    if kind is ParameterKind.POINTER and argument.size != POINTER_SIZE:
+        raise InvalidArgumentError(
+            "the kernel has a pointer of the wrong size",
+            where=f"argument {index} ({argument.name or 'unnamed'})",
+            found=f"{argument.size} bytes",
+            allowed=f"{POINTER_SIZE} bytes",
+        )
     return Parameter(
         index,
         argument.name or None,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 
 from hipgraph_cb.executable.target_id import TargetId
 
@@ -25,6 +26,7 @@ class DeviceLimits:
 _LDS_OF_PROCESSOR = {"gfx950": 163840, "gfx1250": 327680, "gfx1251": 327680}
 
 
+@lru_cache
 def limits_of(target: TargetId) -> DeviceLimits:
     """The limits of a target without a device to ask: wave64 up to gfx9, wave32 from gfx10 on."""
     return DeviceLimits(

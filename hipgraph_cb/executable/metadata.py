@@ -6,9 +6,9 @@ of the whole document raises; a fault of one kernel is kept for that kernel, so 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgpack
 
@@ -18,9 +18,54 @@ _KERNELS = "amdhsa.kernels"
 _TARGET = "amdhsa.target"
 _LIMIT = 1 << 32
 
+# No number in a file makes anybody allocate more than this for one dispatch; real kernels stay far below.
+MAX_KERNARG_SIZE = 1 << 20
 
-@dataclass(frozen=True)
-class ArgumentMetadata:
+# Keys whose type matters, by map. Other keys are skipped, whatever they hold.
+_KERNEL_TYPES: dict[str, type] = {
+    ".name": str,
+    ".symbol": str,
+    ".kernarg_segment_size": int,
+    ".kernarg_segment_align": int,
+    ".group_segment_fixed_size": int,
+    ".private_segment_fixed_size": int,
+    ".max_flat_workgroup_size": int,
+    ".wavefront_size": int,
+    ".uses_dynamic_stack": bool,
+    ".args": list,
+    ".reqd_workgroup_size": list,
+}
+_ARGUMENT_TYPES: dict[str, type] = {
+    ".name": str,
+    ".offset": int,
+    ".size": int,
+    ".value_kind": str,
+    ".type_name": str,
+    ".address_space": str,
+    ".access": str,
+    ".actual_access": str,
+    ".align": int,
+    ".alignment": int,
+    ".is_const": bool,
+}
+_CHECKED_KEYS = {_KERNELS, _TARGET, *_KERNEL_TYPES, *_ARGUMENT_TYPES}
+_KERNEL_REQUIRED = (
+    ".symbol",
+    ".kernarg_segment_size",
+    ".kernarg_segment_align",
+    ".group_segment_fixed_size",
+    ".private_segment_fixed_size",
+)
+_ARGUMENT_REQUIRED = (".offset", ".size", ".value_kind")
+_TYPE_WORDS = {
+    str: ("a string", "a string"),
+    int: ("an unsigned number", "an unsigned 32-bit number"),
+    bool: ("true or false", "true or false"),
+    list: ("an array", "an array"),
+}
+
+
+class ArgumentMetadata(NamedTuple):
     """One argument, visible or hidden. `offset` and `size` in bytes of the kernarg block."""
 
     name: str | None
@@ -114,14 +159,19 @@ def _unpack(note: bytes) -> Any:
 
 
 def _unique_string_keys(pairs: list[tuple[Any, Any]]) -> dict[str, Any]:
-    found: dict[str, Any] = {}
-    for key, value in pairs:
-        if not isinstance(key, str):
-            raise InvalidArgumentError("a metadata map has a key that is no string", found=repr(key))
-        if key in found and key not in ("amdhsa.version", "amdhsa.printf"):
-            raise InvalidArgumentError("a metadata key is repeated in one map", found=repr(key), allowed="once")
-        found[key] = value
+    found = dict(pairs)
+    if {*map(type, found)} - {str}:
+        key = next(key for key in found if not isinstance(key, str))
+        raise InvalidArgumentError("a metadata map has a key that is no string", found=repr(key)[:200])
+    if len(found) != len(pairs):
+        _refuse_repeated([key for key, _ in pairs])
     return found
+
+
+def _refuse_repeated(keys: list[str]) -> None:
+    for key in keys:
+        if keys.count(key) > 1 and key in _CHECKED_KEYS:
+            raise InvalidArgumentError("a metadata key is repeated in one map", found=repr(key), allowed="once")
 
 
 def _name_of(row: Any, path: str) -> str:
@@ -135,44 +185,45 @@ def _name_of(row: Any, path: str) -> str:
 def _kernel(row: Any, path: str) -> KernelMetadata:
     if not isinstance(row, dict):
         raise _wrong("a kernel is not a map", path, row, "a map")
-    symbol = _required_text(row, ".symbol", path)
-    alignment = _required_number(row, ".kernarg_segment_align", path)
+    _check_map(row, path, _KERNEL_TYPES, _KERNEL_REQUIRED)
+    symbol, size, alignment = row[".symbol"], row[".kernarg_segment_size"], row[".kernarg_segment_align"]
     if alignment < 1 or alignment & (alignment - 1):
         where = f"{path}.kernarg_segment_align"
         raise _wrong("the kernarg alignment is not a power of two", where, alignment, "a power of two")
-    size = _required_number(row, ".kernarg_segment_size", path)
-    dynamic_stack = row.get(".uses_dynamic_stack", False)
+    if size > MAX_KERNARG_SIZE:
+        where, allowed = f"{path}.kernarg_segment_size", f"at most {MAX_KERNARG_SIZE}"
+        raise OutOfRangeError("the kernarg segment is too large", where=where, found=str(size), allowed=allowed)
     return KernelMetadata(
-        name=_text(row, ".name", path) or symbol.removesuffix(".kd"),
+        name=row.get(".name") or symbol.removesuffix(".kd"),
         symbol=symbol,
         kernarg_segment_size=size,
         kernarg_segment_align=alignment,
-        group_segment_fixed_size=_required_number(row, ".group_segment_fixed_size", path),
-        private_segment_fixed_size=_required_number(row, ".private_segment_fixed_size", path),
-        arguments=_arguments(row.get(".args", []), size, path),
+        group_segment_fixed_size=row[".group_segment_fixed_size"],
+        private_segment_fixed_size=row[".private_segment_fixed_size"],
+        arguments=_arguments(row.get(".args", ()), size, path),
         required_workgroup_size=_required_workgroup_size(row, path),
-        max_flat_workgroup_size=_number(row, ".max_flat_workgroup_size", path),
-        wavefront_size=_number(row, ".wavefront_size", path),
-        uses_dynamic_stack=bool(dynamic_stack),
+        max_flat_workgroup_size=row.get(".max_flat_workgroup_size"),
+        wavefront_size=row.get(".wavefront_size"),
+        uses_dynamic_stack=row.get(".uses_dynamic_stack", False),
     )
 
 
 def _required_workgroup_size(row: dict[str, Any], path: str) -> tuple[int, int, int] | None:
-    if ".reqd_workgroup_size" not in row:
+    sizes, where = row.get(".reqd_workgroup_size"), f"{path}.reqd_workgroup_size"
+    if sizes is None:
         return None
-    sizes, where = row[".reqd_workgroup_size"], f"{path}.reqd_workgroup_size"
-    if not isinstance(sizes, list) or len(sizes) != 3:
+    if len(sizes) != 3:
         raise _wrong("the required workgroup size is not three numbers", where, sizes, "three numbers >= 1")
-    x, y, z = (_checked_number(size, f"{where}[{index}]") for index, size in enumerate(sizes))
+    for index, size in enumerate(sizes):
+        _check_value(size, int, f"{where}[{index}]")
+    x, y, z = sizes
     if not x or not y or not z:
         raise _wrong("the required workgroup size has a zero", where, sizes, "three numbers >= 1")
     return x, y, z
 
 
-def _arguments(rows: Any, kernarg_size: int, path: str) -> tuple[ArgumentMetadata, ...]:
+def _arguments(rows: Sequence[Any], kernarg_size: int, path: str) -> tuple[ArgumentMetadata, ...]:
     """Read the arguments in order; they must be sorted, disjoint and inside the kernarg block. Gaps are allowed."""
-    if not isinstance(rows, list):
-        raise _wrong("the arguments are not an array", f"{path}.args", rows, "an array of maps")
     arguments: list[ArgumentMetadata] = []
     end = 0
     for index, row in enumerate(rows):
@@ -190,57 +241,46 @@ def _arguments(rows: Any, kernarg_size: int, path: str) -> tuple[ArgumentMetadat
 def _argument(row: Any, path: str) -> ArgumentMetadata:
     if not isinstance(row, dict):
         raise _wrong("an argument is not a map", path, row, "a map")
+    _check_map(row, path, _ARGUMENT_TYPES, _ARGUMENT_REQUIRED)
+    get = row.get
+    offset, alignment = row[".offset"], get(".align") or get(".alignment")
     if ".align" in row and ".alignment" in row:
         raise _wrong("an argument states its alignment twice", path, ".align and .alignment", "one of them")
-    offset = _required_number(row, ".offset", path)
-    alignment = _number(row, ".align" if ".align" in row else ".alignment", path)
     if alignment and (alignment & (alignment - 1) or offset % alignment):
         raise _wrong("an argument is not at its alignment", path, f"offset {offset}, align {alignment}", "a multiple")
     return ArgumentMetadata(
-        name=_text(row, ".name", path),
-        offset=offset,
-        size=_required_number(row, ".size", path),
-        value_kind=_required_text(row, ".value_kind", path),
-        type_name=_text(row, ".type_name", path),
-        address_space=_text(row, ".address_space", path),
-        access=_text(row, ".actual_access", path) or _text(row, ".access", path),
-        alignment=alignment,
-        is_const=bool(row.get(".is_const", False)),
+        get(".name"),
+        offset,
+        row[".size"],
+        row[".value_kind"],
+        get(".type_name"),
+        get(".address_space"),
+        get(".actual_access") or get(".access"),
+        alignment,
+        get(".is_const", False),
     )
 
 
-def _required_number(row: dict[str, Any], key: str, path: str) -> int:
-    if key not in row:
-        raise InvalidArgumentError(f"a metadata map lacks {key}", where=path, allowed=f"a map with {key}")
-    return _checked_number(row[key], path + key)
+def _check_map(row: dict[str, Any], path: str, types: Mapping[str, type], required: tuple[str, ...]) -> None:
+    """Every required key is there and not empty, and every known key has the right type."""
+    for key, value in row.items():
+        wanted, given = types.get(key), type(value)
+        if wanted is not None and (given is not wanted or (wanted is int and not 0 <= value < _LIMIT)):
+            _check_value(value, wanted, path + key)
+    for key in required:
+        if key not in row or row[key] == "":
+            raise InvalidArgumentError(f"a metadata map lacks {key}", where=path, allowed=f"a map with {key}")
 
 
-def _number(row: dict[str, Any], key: str, path: str) -> int | None:
-    return _checked_number(row[key], path + key) if key in row else None
-
-
-def _checked_number(value: Any, where: str) -> int:
-    if isinstance(value, bool) or not isinstance(value, int) or value < 0:
-        raise _wrong("a metadata value is not an unsigned number", where, value, "an unsigned 32-bit number")
-    if value >= _LIMIT:
+def _check_value(value: Any, wanted: type, where: str) -> None:
+    given = type(value)
+    if given is not wanted or (wanted is int and value < 0):
+        expected, allowed = _TYPE_WORDS[wanted]
+        raise _wrong(f"a metadata value is not {expected}", where, value, allowed)
+    if wanted is int and value >= _LIMIT:
         raise OutOfRangeError(
             "a metadata number is too large", where=where, found=str(value), allowed=f"at most {_LIMIT - 1}"
         )
-    return value
-
-
-def _required_text(row: dict[str, Any], key: str, path: str) -> str:
-    text = _text(row, key, path)
-    if not text:
-        raise InvalidArgumentError(f"a metadata map lacks {key}", where=path, allowed=f"a map with {key}")
-    return text
-
-
-def _text(row: dict[str, Any], key: str, path: str) -> str | None:
-    value = row.get(key)
-    if value is not None and not isinstance(value, str):
-        raise _wrong("a metadata value is not a string", path + key, value, "a string")
-    return value
 
 
 def _wrong(what: str, where: str, found: object, allowed: str) -> InvalidArgumentError:

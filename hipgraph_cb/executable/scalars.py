@@ -103,7 +103,7 @@ def _encode_float(value: float, size: int, kind: str) -> bytes:
         raise ScalarError(_number(value), f"bytes or a numpy value of {size} bytes")
     try:
         return struct.pack(_FLOAT_OF_SIZE[size], value)
-    except OverflowError:
+    except (struct.error, OverflowError):
         raise ScalarError(_number(value), f"a value that fits a float of {size} bytes") from None
 
 

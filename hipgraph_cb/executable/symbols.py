@@ -7,8 +7,7 @@ them too; so the section headers are read as well, where they were kept.
 from __future__ import annotations
 
 import struct
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from hipgraph_cb.errors import InvalidArgumentError
 
@@ -22,8 +21,7 @@ _RELOCATION = struct.Struct("<QQq")
 _SECTION = struct.Struct("<IIQQQQIIQQ")
 
 
-@dataclass(frozen=True)
-class Symbol:
+class Symbol(NamedTuple):
     """`kind`: 1 object, 2 function; `section` 0 means undefined."""
 
     name: str
@@ -33,8 +31,7 @@ class Symbol:
     section: int
 
 
-@dataclass(frozen=True)
-class Relocation:
+class Relocation(NamedTuple):
     """A dynamic relocation of type `kind` (R_AMDGPU_*) at `address`; `symbol` indexes `CodeObject.symbol_table`."""
 
     address: int
@@ -43,16 +40,21 @@ class Relocation:
     addend: int
 
 
-def defined_symbols(code_object: CodeObject) -> dict[str, Symbol]:
-    """Defined symbols by name; a dynamic symbol hides a local one of the same name."""
+def defined_dynamic_symbols(table: tuple[Symbol, ...]) -> dict[str, Symbol]:
+    """The defined ones of the dynamic symbols, by name."""
     found: dict[str, Symbol] = {}
-    for symbol in code_object.symbol_table:
-        if not symbol.name or symbol.section == 0:
-            continue
-        if symbol.name in found:
-            raise InvalidArgumentError("a symbol is defined twice", where=".dynsym", found=repr(symbol.name))
-        found[symbol.name] = symbol
-    for symbol in _static_symbols(code_object.data):
+    for symbol in table:
+        if symbol.name and symbol.section:
+            if symbol.name in found:
+                raise InvalidArgumentError("a symbol is defined twice", where=".dynsym", found=repr(symbol.name))
+            found[symbol.name] = symbol
+    return found
+
+
+def static_symbols(data: bytes) -> dict[str, Symbol]:
+    """Objects and functions of the `.symtab` section by name, the first of a name; empty when it was stripped."""
+    found: dict[str, Symbol] = {}
+    for symbol in _static_table(data):
         if symbol.name and symbol.section and symbol.kind in (1, 2):
             found.setdefault(symbol.name, symbol)
     return found
@@ -82,8 +84,8 @@ def dynamic_relocations(code_object: CodeObject, dynamic: dict[int, int]) -> tup
     return tuple(Relocation(address, info & 0xFFFFFFFF, info >> 32, addend) for address, info, addend in rows)
 
 
-def _static_symbols(data: bytes) -> tuple[Symbol, ...]:
-    """The `.symtab` section. Section headers do not load, so a table that lies outside the file counts as stripped."""
+def _static_table(data: bytes) -> tuple[Symbol, ...]:
+    """The rows of `.symtab`. Section headers do not load, so a table that lies outside the file counts as stripped."""
     table = struct.unpack_from("<Q", data, 40)[0]
     stride, count = struct.unpack_from("<HH", data, 58)
     if not table or stride != _SECTION.size or table + count * stride > len(data):
@@ -140,11 +142,13 @@ def _gnu_symbol_count(code_object: CodeObject, address: int) -> int:
     last: int = max(struct.unpack_from(f"<{buckets}I", code_object.data, start), default=0)
     if last < first:
         return first
-    chain = bucket_address + 4 * buckets + 4 * (last - first)
-    while not _u32(code_object.data, code_object.file_offset(chain, 4, "the GNU hash chain")) & 1:
-        chain += 4
+    chain = code_object.file_offset(bucket_address + 4 * (buckets + last - first), 4, "the GNU hash chain")
+    while chain + 4 <= len(code_object.data):
         last += 1
-    return last + 1
+        if _u32(code_object.data, chain) & 1:
+            return last
+        chain += 4
+    raise InvalidArgumentError("the GNU hash chain has no end", found="no entry with its lowest bit set")
 
 
 def _u32(data: bytes, offset: int) -> int:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, replace
 from enum import Enum
+from functools import lru_cache
 
 from hipgraph_cb.errors import InvalidArgumentError
 from hipgraph_cb.executable.processors import GENERIC_OF_PROCESSOR, PROCESSOR_OF_MACH, WITH_SRAMECC, WITH_XNACK
@@ -47,13 +48,7 @@ class TargetId:
     @property
     def version(self) -> tuple[int, int, int]:
         """Major, minor and stepping; a generic processor has stepping 0."""
-        match = _GENERIC.fullmatch(self.processor)
-        if match:
-            return int(match[1]), int(match[2] or 0), 0
-        match = _EXACT.fullmatch(self.processor)
-        if match is None:
-            raise InvalidArgumentError("not a processor name", found=repr(self.processor), allowed="gfx942, ...")
-        return int(match[1]), int(match[2]), int(match[3], 16)
+        return _version_of(self.processor)
 
     def __str__(self) -> str:
         text = self.processor
@@ -101,6 +96,17 @@ class TargetId:
         states = (FeatureState.UNSUPPORTED, FeatureState.ANY, FeatureState.OFF, FeatureState.ON)
         target = TargetId(processor, states[flags >> 10 & 3], states[flags >> 8 & 3])
         return _with_generic_version(target, flags >> 24 & 0xFF, abi_version)
+
+
+@lru_cache
+def _version_of(processor: str) -> tuple[int, int, int]:
+    match = _GENERIC.fullmatch(processor)
+    if match:
+        return int(match[1]), int(match[2] or 0), 0
+    match = _EXACT.fullmatch(processor)
+    if match is None:
+        raise InvalidArgumentError("not a processor name", found=repr(processor)[:60], allowed="gfx942, ...")
+    return int(match[1]), int(match[2]), int(match[3], 16)
 
 
 def incompatibilities(code_object: TargetId, agent: TargetId) -> tuple[str, ...]:

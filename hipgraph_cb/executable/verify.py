@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import hashlib
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -22,14 +23,19 @@ from hipgraph_cb.executable.code_object import CodeObject
 from hipgraph_cb.executable.kernel_args import KernargLayout, Parameter
 from hipgraph_cb.executable.kernel_descriptor import DESCRIPTOR_SIZE, KernelDescriptor
 from hipgraph_cb.executable.limits import DeviceLimits, limits_of
-from hipgraph_cb.executable.metadata import KernelMetadata, parse_metadata
+from hipgraph_cb.executable.metadata import KernelMetadata, Metadata, parse_metadata
 from hipgraph_cb.executable.symbols import Symbol
 from hipgraph_cb.executable.target_id import TargetId, incompatibilities
 
 OLDEST_VERSION, NEWEST_VERSION = 4, 6
 MAX_KERNARG_ALIGNMENT = 64
-_EXECUTABLE, _READABLE = 1, 4
+_EXECUTABLE = 1
 _OBJECT = 1
+_ENTRY_ALIGNMENT = 256
+_FIRST_WITH_WAVE32 = (10,)
+
+# `amdgcn-amd-amdhsa--gfx942`, or `amdgpu9.42-amd-amdhsa-unknown-gfx942` from newer compilers.
+_STATED_TARGET = re.compile(r"[^-]+-amd-amdhsa-[^-]*-(gfx.+)")
 
 
 @dataclass(frozen=True)
@@ -142,14 +148,14 @@ class VerifiedExecutable:
         return hash(self.data)
 
 
-def inspect(data: bytes) -> VerifiedExecutable:
+def inspect(data: bytes | bytearray | memoryview) -> VerifiedExecutable:
     """Check `data` by itself, for no device: structures, metadata, and that both agree.
 
     Raises:
         InvalidArgumentError, OutOfRangeError, NotFoundError: the code object is not sound.
         IncompatibleError: a code object version that this package does not read.
     """
-    code_object = CodeObject(data)
+    code_object = CodeObject(_as_bytes(data))
     if not OLDEST_VERSION <= code_object.code_object_version <= NEWEST_VERSION:
         raise IncompatibleError(
             "the code object version is not supported",
@@ -163,9 +169,10 @@ def inspect(data: bytes) -> VerifiedExecutable:
         metadata = parse_metadata(note)
     except HipGraphError as error:
         raise error.located(f"metadata note at file offset {offset}") from None
+    _check_stated_target(metadata.target, code_object.target)
+    _refuse_duplicates(metadata)
     exports: dict[str, VerifiedExport] = {}
     refused = dict(metadata.refused)
-    _refuse_duplicates(metadata.kernels)
     for kernel in metadata.kernels:
         try:
             exports[kernel.name] = _verify_kernel(code_object, kernel)
@@ -174,7 +181,9 @@ def inspect(data: bytes) -> VerifiedExecutable:
     return VerifiedExecutable(code_object, MappingProxyType(exports), MappingProxyType(refused))
 
 
-def verify(data: bytes, target: TargetId | str | None = None, limits: DeviceLimits | None = None) -> VerifiedExecutable:
+def verify(
+    data: bytes | bytearray | memoryview, target: TargetId | str | None = None, limits: DeviceLimits | None = None
+) -> VerifiedExecutable:
     """Check `data` for a device: sound, built for `target`, and every kernel within `limits`.
 
     Without `target` the code object's own is taken; without `limits` the table of `limits.limits_of`.
@@ -205,21 +214,50 @@ def verify(data: bytes, target: TargetId | str | None = None, limits: DeviceLimi
     return VerifiedExecutable(executable.code_object, MappingProxyType(exports), MappingProxyType(refused))
 
 
-def _refuse_duplicates(kernels: tuple[KernelMetadata, ...]) -> None:
-    seen: set[str] = set()
-    for index, kernel in enumerate(kernels):
-        if kernel.name in seen:
+def _as_bytes(data: object) -> bytes:
+    if isinstance(data, (bytes, bytearray, memoryview)):
+        return bytes(data)
+    raise InvalidArgumentError(
+        "a code object is given as bytes", found=type(data).__name__, allowed="bytes, bytearray or memoryview"
+    )
+
+
+def _check_stated_target(text: str | None, target: TargetId) -> None:
+    """The note's `amdhsa.target` agrees with the ELF flags, wherever it ends in a target ID that can be read (E2)."""
+    match = _STATED_TARGET.fullmatch(text or "")
+    if match is None or match[1] == str(target):
+        return
+    try:
+        stated = TargetId.parse(match[1])
+    except InvalidArgumentError:
+        return
+    if str(stated) != str(target):
+        raise InvalidArgumentError(
+            "the metadata and the ELF header name different targets",
+            where="amdhsa.target",
+            found=f"{text!r} in the note, {target} in e_flags",
+            allowed="the same target",
+            next_step="the file was edited or linked from parts of two builds; build it again",
+        )
+
+
+def _refuse_duplicates(metadata: Metadata) -> None:
+    for what, names in (
+        ("name", [*(kernel.name for kernel in metadata.kernels), *metadata.refused]),
+        ("symbol", [kernel.symbol for kernel in metadata.kernels]),
+    ):
+        if len(set(names)) != len(names):
+            repeated = next(name for name in names if names.count(name) > 1)
             raise InvalidArgumentError(
-                "two kernels have the same name",
-                where=f"amdhsa.kernels[{index}]",
-                found=repr(kernel.name),
-                allowed="different names",
+                f"two kernels have the same {what}",
+                where="amdhsa.kernels",
+                found=repr(repeated),
+                allowed=f"different {what}s",
             )
-        seen.add(kernel.name)
 
 
 def _verify_kernel(code_object: CodeObject, kernel: KernelMetadata) -> VerifiedExport:
-    symbol = code_object.symbols.get(kernel.symbol)
+    symbol = code_object.find_symbol(kernel.symbol)
     if symbol is None:
         raise NotFoundError(
             "the kernel's descriptor symbol does not exist",
@@ -229,6 +267,12 @@ def _verify_kernel(code_object: CodeObject, kernel: KernelMetadata) -> VerifiedE
     offset = code_object.file_offset(symbol.value, DESCRIPTOR_SIZE, f"the kernel descriptor {kernel.symbol}")
     descriptor = KernelDescriptor.from_bytes(code_object.data, offset)
     _check_agreement(kernel, descriptor, offset)
+    if descriptor.wavefront_size == 32 and code_object.target.version < _FIRST_WITH_WAVE32:
+        raise InvalidArgumentError(
+            "the kernel's wavefront size does not exist on its target",
+            found=f"32 on {code_object.target.processor}",
+            allowed="64",
+        )
     entry = symbol.value + descriptor.kernel_code_entry_byte_offset
     segment = code_object.segment_of(entry)
     if segment is None or not segment.flags & _EXECUTABLE:
@@ -237,6 +281,13 @@ def _verify_kernel(code_object: CodeObject, kernel: KernelMetadata) -> VerifiedE
             where=f"file offset {offset + 16} (kernel_code_entry_byte_offset)",
             found=f"address {entry:#x}",
             allowed="an address in an executable PT_LOAD segment",
+        )
+    if entry % _ENTRY_ALIGNMENT:
+        raise InvalidArgumentError(
+            "the kernel's entry is not aligned",
+            where=f"file offset {offset + 16} (kernel_code_entry_byte_offset)",
+            found=f"address {entry:#x}",
+            allowed=f"a multiple of {_ENTRY_ALIGNMENT}",
         )
     return VerifiedExport(
         kernel,

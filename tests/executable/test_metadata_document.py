@@ -202,7 +202,7 @@ def test_a_required_key_of_an_argument_may_not_be_missing(key):
         ),
         (
             {"args": {}},
-            "the arguments are not an array\n  where: amdhsa.kernels[0].args\n  found: {}\n  allowed: an array of maps",
+            "a metadata value is not an array\n  where: amdhsa.kernels[0].args\n  found: {}\n  allowed: an array",
         ),
         (
             {"args": with_argument(0, offset=-1)},
@@ -253,6 +253,17 @@ def test_a_number_of_33_bits_is_out_of_range():
         "  where: amdhsa.kernels[0].kernarg_segment_size\n"
         "  found: 4294967296\n"
         "  allowed: at most 4294967295"
+    )
+
+
+def test_a_kernarg_segment_has_a_bound_that_no_file_can_raise():
+    error = refusal(kernarg_segment_size=(1 << 20) + 1)
+    assert isinstance(error, OutOfRangeError)
+    assert str(error) == (
+        "the kernarg segment is too large\n"
+        "  where: amdhsa.kernels[0].kernarg_segment_size\n"
+        "  found: 1048577\n"
+        "  allowed: at most 1048576"
     )
 
 

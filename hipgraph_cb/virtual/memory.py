@@ -81,14 +81,19 @@ class _Table:
         self.ends: NDArray[np.int64] = np.array([allocations[start].end for start in starts], np.int64)
         self.last = (0, 0)  # start and end of the range the previous check hit
 
-    def faulty(self, addresses: NDArray[np.int64], size: int) -> NDArray[np.bool_] | None:
-        low, high = int(addresses.min()), int(addresses.max()) + size
+    def holds(self, low: int, high: int) -> bool:
+        """Whether one allocation holds the bytes from `low` up to (not including) `high`."""
         start, end = self.last
         if start <= low and high <= end:
-            return None
+            return True
         index = int(self.starts.searchsorted(low, "right")) - 1
-        if index >= 0 and high <= self.ends[index]:
-            self.last = (int(self.starts[index]), int(self.ends[index]))
+        if index < 0 or high > self.ends[index]:
+            return False
+        self.last = (int(self.starts[index]), int(self.ends[index]))
+        return True
+
+    def faulty(self, addresses: NDArray[np.int64], size: int) -> NDArray[np.bool_] | None:
+        if self.holds(int(addresses.min()), int(addresses.max()) + size):
             return None
         return self._faulty_exactly(addresses, size)
 
@@ -203,11 +208,16 @@ class Memory:
         Returns None when all are sound. One range is compared first; the search per address runs only when
         that fails.
         """
-        table = self._table
-        if table is None:
-            with self._lock:
-                table = self._table = _Table(self._starts, self._live)
-        return table.faulty(addresses, size)
+        return (self._table or self._new_table()).faulty(addresses, size)
+
+    def holds(self, low: int, high: int) -> bool:
+        """Whether one live allocation holds all bytes from address `low` up to (not including) `high`."""
+        return (self._table or self._new_table()).holds(low, high)
+
+    def _new_table(self) -> _Table:
+        with self._lock:
+            table = self._table = _Table(self._starts, self._live)
+        return table
 
     def describe(self, address: int, size: int = 1) -> str:
         """Say where `address` lies relative to the nearest allocation, live or freed."""

@@ -22,6 +22,7 @@ _F32, _F64, _I64, _U64, _U32 = np.float32, np.float64, np.int64, np.uint64, np.u
 _TAIL = np.int64(35)  # a shift that leaves the 29 bits an f64 has more than an f32
 _HALF_TAIL = -(1 << 63)
 _SMALLEST_NORMAL = 0x00800000 << 1
+_TINY = np.float32(2.0**-126)
 _SPLIT = 134217729.0  # 2**27 + 1
 
 
@@ -33,21 +34,34 @@ def fma32(a: NDArray[np.float32], b: NDArray[np.float32], c: NDArray[np.float32]
     else:
         total = total + c
     result = total.astype(_F32)
-    doubtful = (total.view(_I64) << _TAIL).min() == _HALF_TAIL
-    if doubtful or int((result.view(_U32) << _U32(1)).min()) < _SMALLEST_NORMAL:
-        _round_again(a, b, c, total, result)
+    tails = total.view(_I64) << _TAIL
+    doubtful = tails.min() == _HALF_TAIL
+    small = int((result.view(_U32) << _U32(1)).min()) < _SMALLEST_NORMAL
+    if doubtful or small:
+        lanes = np.flatnonzero(tails == _HALF_TAIL) if doubtful else np.empty(0, np.intp)
+        if small:
+            lanes = np.union1d(lanes, np.flatnonzero((np.abs(result) < _TINY) & (total != 0)))
+        if lanes.size:
+            _round_again((a, b, c), total, result, lanes)
     return result
 
 
-def _round_again(a: Any, b: Any, c: Any, total: NDArray[np.float64], result: NDArray[np.float32]) -> None:
-    """Redo the lanes whose f64 sum lies half-way, or whose result is denormal or has underflowed."""
-    half_way = (total.view(_I64) << _TAIL) == _HALF_TAIL
-    small = (np.abs(result) < np.float32(1.1754944e-38)) & (total != 0)
-    lanes = np.nonzero(half_way | small)
-    if not lanes[0].size:
-        return
-    x, y, z = (np.broadcast_to(operand, total.shape)[lanes].astype(_F64) for operand in (a, b, c))
-    result[lanes] = odd_sum(x * y, z).astype(_F32)
+def _round_again(operands: tuple[Any, ...], total: Any, result: NDArray[np.float32], lanes: NDArray[np.intp]) -> None:
+    """Redo `lanes` (flat indices): their f64 sum lies half-way, or their result is denormal or has underflowed."""
+    x, y, z = (_picked(operand, total.shape, lanes).astype(_F64) for operand in operands)
+    product, chosen = x * y, total.ravel()[lanes]
+    inexact = np.flatnonzero(_sum_error(product, z, chosen))
+    if inexact.size:
+        result.reshape(-1)[lanes[inexact]] = odd_sum(product[inexact], z[inexact]).astype(_F32)
+
+
+def _picked(operand: NDArray[Any], shape: tuple[int, ...], lanes: NDArray[np.intp]) -> NDArray[Any]:
+    """The elements of `operand`, broadcast to `shape`, at the flat indices `lanes`."""
+    if operand.shape == shape:
+        return operand.ravel().take(lanes)
+    if operand.size == 1:
+        return np.broadcast_to(operand.ravel(), lanes.shape)
+    return np.broadcast_to(operand, shape)[np.unravel_index(lanes, shape)]
 
 
 def odd_sum(a: NDArray[np.float64], b: NDArray[np.float64]) -> NDArray[np.float64]:

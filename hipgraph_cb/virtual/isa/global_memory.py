@@ -12,7 +12,10 @@ from hipgraph_cb.virtual.isa.memory_access import (
     Addresses,
     active_only,
     checked,
+    dense_addresses,
+    is_sparse,
     load_narrow,
+    load_scaled,
     load_words,
     merge_half,
     sign_extend,
@@ -94,14 +97,41 @@ def _compile_load(instruction: Instruction, context: CompileContext) -> Compiled
 def load_words_step(instruction: Instruction, addresses: Callable[[State], Addresses], count: int) -> Step:
     """A load of `count` words a lane from device memory."""
     destination = vector_register(instruction, "vdst")
+    from_scaled = _scaled_loader(instruction, count)
 
     def step(state: State) -> None:
-        offsets = checked(state, instruction, addresses(state), 4 * count)
-        if offsets.size:
-            for index, value in enumerate(load_words(state.memory.u8, offsets, count)):
-                state.write_vgpr(destination + index, spread(state, value))
+        loaded = from_scaled(state) if state.active is None else None
+        if loaded is None and is_sparse(state):
+            offsets = checked(state, instruction, addresses(state), 4 * count)
+            if not offsets.size:
+                return
+            loaded = [spread(state, value) for value in load_words(state.memory.u8, offsets, count)]
+        if loaded is None:
+            given = addresses(state)
+            dense = dense_addresses(state, given)
+            if dense is None:
+                return
+            if state.memory.check(dense, 4 * count) is not None:
+                checked(state, instruction, given, 4 * count)
+            loaded = load_words(state.memory.u8, dense - state.memory.base, count)
+        for index, value in enumerate(loaded):
+            state.write_vgpr(destination + index, value)
 
     return step
+
+
+def _scaled_loader(instruction: Instruction, count: int) -> Callable[[State], list[Vector32] | None]:
+    """A fast way for addresses that are known to be base + 4 * index; gives None where it does not apply."""
+    fields = instruction.fields
+    if fields.get("saddr") != NO_SADDR or instruction.format != "GLOBAL":
+        return lambda state: None
+    register, offset = fields["addr"], fields["offset"]
+
+    def load(state: State) -> list[Vector32] | None:
+        scaled = state.read_scaled(register)
+        return None if scaled is None else load_scaled(state, scaled, offset, count)
+
+    return load
 
 
 @semantics(*(f"global_store_{size}" for size in WORDS))

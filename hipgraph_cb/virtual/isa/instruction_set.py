@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from hipgraph_cb.virtual.isa import (
+    address_alu,
     carry,
     compare,
     conversion,
@@ -19,6 +20,7 @@ from hipgraph_cb.virtual.isa import (
 )
 
 MODULES = (
+    address_alu,
     scalar_alu,
     scalar_memory,
     program_control,

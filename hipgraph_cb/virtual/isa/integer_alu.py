@@ -229,7 +229,6 @@ OPERATIONS: dict[str, Operation] = {
     "v_lshlrev_b16": operation("u16 u16 u16", lambda a, b: b << (a & np.uint16(15))),
     "v_lshrrev_b16": operation("u16 u16 u16", lambda a, b: b >> (a & np.uint16(15))),
     "v_ashrrev_i16": operation("i16 i16 i16", lambda a, b: b >> (a & np.int16(15))),
-    "v_lshlrev_b64": operation("u64 u32 u64", _wide_shift(np.left_shift)),
     "v_lshrrev_b64": operation("u64 u32 u64", _wide_shift(np.right_shift)),
     "v_ashrrev_i64": operation("i64 u32 i64", _wide_shift(np.right_shift)),
     "v_mul_lo_u32": operation("u32 u32 u32", np.multiply),
@@ -252,7 +251,6 @@ OPERATIONS: dict[str, Operation] = {
     "v_lshl_add_u32": operation("u32 u32 u32 u32", lambda a, b, c: shift_left(a, b) + c),
     "v_add_lshl_u32": operation("u32 u32 u32 u32", lambda a, b, c: shift_left(a + b, c)),
     "v_lshl_or_b32": operation(_B3, lambda a, b, c: shift_left(a, b) | c),
-    "v_lshl_add_u64": operation("u64 u64 u32 u64", lambda a, b, c: (a << (b & _U32(7)).astype(_U64)) + c),
     "v_and_or_b32": operation(_B3, lambda a, b, c: a & b | c),
     "v_or3_b32": operation(_B3, lambda a, b, c: a | b | c),
     "v_xad_u32": operation("u32 u32 u32 u32", lambda a, b, c: (a ^ b) + c),
@@ -279,3 +277,9 @@ OPERATIONS: dict[str, Operation] = {
     "v_pack_b32_f16": operation("u32 b16 b16", lambda a, b: a.astype(_U32) | b.astype(_U32) << _U32(16)),
 }
 register_operations(OPERATIONS)
+
+# registered by address_alu.py
+ADDRESS_OPERATIONS: dict[str, Operation] = {
+    "v_lshlrev_b64": operation("u64 u32 u64", _wide_shift(np.left_shift)),
+    "v_lshl_add_u64": operation("u64 u64 u32 u64", lambda a, b, c: (a << (b & _U32(7)).astype(_U64)) + c),
+}

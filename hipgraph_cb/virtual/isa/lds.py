@@ -14,14 +14,17 @@ from hipgraph_cb.virtual.isa.global_memory import Narrow, narrow_result, vector_
 from hipgraph_cb.virtual.isa.memory_access import (
     Addresses,
     active_only,
+    dense_addresses,
+    is_sparse,
     load_narrow,
     load_words,
+    misaligned,
     spread,
     store_narrow,
     store_words,
 )
 from hipgraph_cb.virtual.isa.registry import CompileContext, Compiled, semantics
-from hipgraph_cb.virtual.isa.state import State
+from hipgraph_cb.virtual.isa.state import State, Vector32
 
 if TYPE_CHECKING:
     from hipgraph_cb.virtual.isa.instruction import Instruction
@@ -60,14 +63,17 @@ def lds_offsets(state: State, instruction: Instruction, register: int, offset: i
     Raises:
         DeviceFault: an active lane leaves its workgroup's LDS.
     """
-    addresses = state.read_vgpr(register).astype(np.int64)
-    if offset:
-        addresses += offset
-    selected = active_only(state, addresses)
-    if selected.size and int(selected.max()) + size > state.lds_size:
-        raise lds_fault(state, instruction, addresses, size)
-    placed = np.add(addresses, state.lds_rows, out=addresses if addresses.shape == state.shape else None)
-    return active_only(state, placed if placed.shape == state.shape else np.array(state.full(placed)))
+    address = state.read_vgpr(register)
+    selected = active_only(state, address).astype(np.int64)
+    if selected.size and int(selected.max()) + offset + size > state.lds_size:
+        raise lds_fault(state, instruction, address.astype(np.int64) + offset, size)
+    if state.active is None:
+        placed = selected + state.lds_rows
+        placed += offset
+        return placed if placed.shape == state.shape else np.array(state.full(placed))
+    rows = state.lds_rows.ravel().take(state.active_lanes >> 6)
+    rows += selected + offset
+    return rows
 
 
 def lds_fault(state: State, instruction: Instruction, addresses: Addresses, size: int) -> Exception:
@@ -78,6 +84,56 @@ def lds_fault(state: State, instruction: Instruction, addresses: Addresses, size
     return state.fault(instruction, description, lanes=outside, addresses=addresses)
 
 
+def lds_read(state: State, instruction: Instruction, register: int, offset: int, count: int) -> list[Vector32] | None:
+    """`count` words at the address in `register` plus `offset`; None when no lane is active.
+
+    One address register usually serves several reads with different offsets, so what was found out about it is kept:
+    word indices into all rows, and the largest address.
+
+    Raises:
+        DeviceFault: an active lane leaves its workgroup's LDS.
+    """
+    address = state.read_vgpr(register)
+    if offset & 3 or state.lds_size & 3 or is_sparse(state):
+        return _lds_read_bytes(state, instruction, register, offset, count)
+    if state.active is not None:
+        dense = dense_addresses(state, address.astype(np.int64))
+        if dense is None:
+            return None
+        largest = int(dense.max())
+        aligned = not misaligned(dense)
+        indices = dense + state.lds_rows >> 2
+    else:
+        found = state.lds_indices.get(id(address))
+        if found is None or found[0] is not address:
+            found = _remember(state, address)
+        _, indices, largest = found
+        aligned = largest >= 0
+    if not aligned or largest + offset + 4 * count > state.lds_size:
+        return _lds_read_bytes(state, instruction, register, offset, count)
+    words = state.lds.reshape(-1).view(np.uint32)[offset >> 2 :]
+    return [words[position:].take(indices) for position in range(count)]
+
+
+def _remember(state: State, address: Vector32) -> tuple[Vector32, Addresses, int]:
+    """The array (so that its id stays taken), word indices, and the largest address or -1 for misaligned ones."""
+    if len(state.lds_indices) >= 8:
+        state.lds_indices.clear()
+    wide = address.astype(np.int64)
+    largest = -1 if misaligned(wide) else int(wide.max())
+    found = state.lds_indices[id(address)] = (address, wide + state.lds_rows >> 2, largest)
+    return found
+
+
+def _lds_read_bytes(
+    state: State, instruction: Instruction, register: int, offset: int, count: int
+) -> list[Vector32] | None:
+    offsets = lds_offsets(state, instruction, register, offset, 4 * count)
+    if not offsets.size:
+        return None
+    return [spread(state, value) for value in load_words(state.lds.reshape(-1), offsets, count)]
+
+
 @semantics(*(f"ds_read_{size}" for size in WORDS))
 def _compile_read(instruction: Instruction, context: CompileContext) -> Compiled:
     del context
@@ -86,10 +142,8 @@ def _compile_read(instruction: Instruction, context: CompileContext) -> Compiled
     destination = vector_register(instruction, "vdst")
 
     def step(state: State) -> None:
-        offsets = lds_offsets(state, instruction, address, offset, 4 * count)
-        if offsets.size:
-            for index, value in enumerate(load_words(state.lds.reshape(-1), offsets, count)):
-                state.write_vgpr(destination + index, spread(state, value))
+        for index, value in enumerate(lds_read(state, instruction, address, offset, count) or ()):
+            state.write_vgpr(destination + index, value)
 
     return step
 
@@ -103,13 +157,11 @@ def _compile_read_pair(instruction: Instruction, context: CompileContext) -> Com
     distances = [unit * instruction.fields[name] for name in ("offset0", "offset1")]
 
     def step(state: State) -> None:
-        loaded = []
+        loaded: list[Vector32] = []
         for distance in distances:
-            offsets = lds_offsets(state, instruction, address, distance, 4 * count)
-            if offsets.size:
-                loaded += load_words(state.lds.reshape(-1), offsets, count)
+            loaded += lds_read(state, instruction, address, distance, count) or ()
         for index, value in enumerate(loaded):
-            state.write_vgpr(destination + index, spread(state, value))
+            state.write_vgpr(destination + index, value)
 
     return step
 

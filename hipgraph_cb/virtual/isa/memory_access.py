@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 if TYPE_CHECKING:
     from hipgraph_cb.virtual.isa.instruction import Instruction
+    from hipgraph_cb.virtual.isa.scaled_index import ScaledIndex
     from hipgraph_cb.virtual.isa.state import State, Vector32
 
 Addresses = NDArray[np.int64]
@@ -23,10 +24,14 @@ def active_only(state: State, values: NDArray[Number]) -> NDArray[Number]:
     """The values of the active lanes: `values` itself when every lane is active, else one-dimensional."""
     if state.active is None:
         return values
+    lanes = state.active_lanes
+    if values.shape == state.shape:
+        return values.ravel().take(lanes)
     if values.size == 1:
-        return values.reshape(1) if state.active.any() else values.reshape(1)[:0]
-    selected: NDArray[Number] = state.full(values)[state.active]
-    return selected
+        return values.reshape(1) if lanes.size else values.reshape(1)[:0]
+    if values.shape[1] == 1:
+        return values.ravel().take(lanes >> 6)
+    return values.ravel().take(lanes & 63)
 
 
 def spread(state: State, values: NDArray[Number]) -> NDArray[Number]:
@@ -36,8 +41,13 @@ def spread(state: State, values: NDArray[Number]) -> NDArray[Number]:
     if values.size == 1:
         return values.reshape(1, 1)
     result = np.empty(state.shape, values.dtype)
-    result[state.active] = values
+    result.reshape(-1)[state.active_lanes] = values
     return result
+
+
+def is_sparse(state: State) -> bool:
+    """Whether so few lanes are active that picking them out is cheaper than working on all."""
+    return state.active is not None and 4 * state.active_lanes.size < state.active.size
 
 
 def checked(state: State, instruction: Instruction, addresses: Addresses, size: int) -> Addresses:
@@ -54,6 +64,43 @@ def checked(state: State, instruction: Instruction, addresses: Addresses, size: 
     return selected - state.memory.base
 
 
+def dense_addresses(state: State, addresses: Addresses) -> Addresses | None:
+    """The addresses with those of inactive lanes replaced by one of an active lane; None when no lane is active.
+
+    A load can then go on as if every lane were active, since writing its result leaves the inactive ones out.
+    """
+    active = state.active
+    if active is None:
+        return addresses
+    first = int(active.argmax())
+    if not active.flat[first]:
+        return None
+    safe = state.full(addresses).flat[first]
+    difference = np.bitwise_xor(addresses, safe)
+    dense: Addresses = np.bitwise_and(difference, state.active_u64.view(np.int64))
+    dense ^= safe
+    return dense
+
+
+def load_scaled(state: State, scaled: ScaledIndex, offset: int, count: int) -> list[Vector32] | None:
+    """`count` words from base + offset + 4 * index of every lane, or None if that needs the general way."""
+    memory = state.memory
+    start = scaled.base + offset - memory.base
+    if scaled.shift != 2 or start & 3:
+        return None
+    index = scaled.index
+    low, high = int(index.min()), int(index.max())
+    first, end = start + 4 * low, start + 4 * high + 4 * count
+    if first < 0 or end > memory.capacity or not memory.holds(memory.base + first, memory.base + end):
+        return None
+    indices = index.astype(np.intp)
+    if start < 0:
+        indices -= low
+        start = first
+    words = memory.u32[start >> 2 :]
+    return [words[position:].take(indices) for position in range(count)]
+
+
 def _faulty_lanes(state: State, faulty: NDArray[np.bool_]) -> NDArray[np.bool_]:
     if state.active is None:
         return faulty
@@ -64,18 +111,15 @@ def _faulty_lanes(state: State, faulty: NDArray[np.bool_]) -> NDArray[np.bool_]:
 
 def load_words(memory: NDArray[np.uint8], offsets: Addresses, count: int) -> list[Vector32]:
     """`count` consecutive words from each byte offset of `memory`. `offsets` is used up."""
-    if _unaligned(offsets):
+    if misaligned(offsets):
         return [_join_bytes(memory, offsets + 4 * index) for index in range(count)]
     words = memory.view(np.uint32)
     offsets >>= 2
-    loaded = [words.take(offsets)]
-    for _ in range(1, count):
-        offsets += 1
-        loaded.append(words.take(offsets))
-    return loaded
+    return [words[index:].take(offsets) for index in range(count)]
 
 
-def _unaligned(offsets: Addresses) -> bool:
+def misaligned(offsets: Addresses) -> bool:
+    """Whether any offset is no multiple of four."""
     return bool(np.bitwise_or.reduce(offsets, axis=None) & 3)
 
 
@@ -89,16 +133,14 @@ def load_narrow(memory: NDArray[np.uint8], offsets: Addresses, size: int) -> Vec
 
 def store_words(memory: NDArray[np.uint8], offsets: Addresses, values: list[Vector32]) -> None:
     """Consecutive words to each byte offset; of two lanes that name one place the higher wins. `offsets` is used up."""
-    if _unaligned(offsets):
+    if misaligned(offsets):
         for index, value in enumerate(values):
             _split_bytes(memory, offsets + 4 * index, value, 4)
         return
     words = memory.view(np.uint32)
     offsets >>= 2
-    words[offsets] = values[0]
-    for value in values[1:]:
-        offsets += 1
-        words[offsets] = value
+    for index, value in enumerate(values):
+        words[index:][offsets] = value
 
 
 def store_narrow(memory: NDArray[np.uint8], offsets: Addresses, value: Vector32, size: int) -> None:

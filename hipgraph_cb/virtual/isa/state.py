@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 
 from hipgraph_cb.virtual.faults import DeviceFault, FaultKind
 from hipgraph_cb.virtual.isa.lane_mask import LaneMask, bits_of_number
+from hipgraph_cb.virtual.isa.scaled_index import ScaledIndex
 
 if TYPE_CHECKING:
     from hipgraph_cb.virtual.isa.instruction import Instruction
@@ -75,6 +76,7 @@ class State:
         active: bool [waves, 64] of the lanes that execute now, or None for all.
         lds: uint8 [groups, stride], one row a workgroup; `lds_size` bytes of a row exist.
         lds_rows: int64 [waves, 1], byte offset of a wave's row in `lds.reshape(-1)`.
+        lds_indices: what the LDS instructions remember of address registers (see lds.py).
         scratch_size: bytes of private memory of one lane.
         mode: the low ten bits of the MODE register.
         live: bool [waves, 1] of the waves that have not ended, or None for all.
@@ -94,7 +96,7 @@ class State:
         # A 64-bit pair is kept as one uint64 array in _wide[low]; the halves then are None until somebody asks.
         # Both lists have room behind the last register so that neighbours can be looked at without a bound.
         self._vgpr: list[Vector32 | None] = [unwritten] * 514
-        self._wide: list[Vector64 | None] = [None] * 514
+        self._wide: list[Vector64 | ScaledIndex | None] = [None] * 514
         # A lane mask stands in both registers of its (even) pair; the parity of the register tells the half.
         self._sgpr: list[int | Vector32 | LaneMask] = [UNWRITTEN] * 128
         self._scc: Condition = False
@@ -104,12 +106,14 @@ class State:
         self.active: Bits | None = None
         self._active32: Vector32 | None = None
         self._active64: Vector64 | None = None
+        self._active_lanes: NDArray[np.intp] | None = None
         self.lds_size = lds_size
         stride = -(-max(lds_size, 1) // 16) * 16
         self.lds: NDArray[np.uint8] = np.full((placement.groups, stride), 0xCD, np.uint8)
         self.lds_rows: NDArray[np.int64] = (
             np.repeat(np.arange(placement.groups), placement.waves_per_group).reshape(-1, 1) * stride
         )
+        self.lds_indices: dict[int, tuple[Vector32, NDArray[np.int64], int]] = {}
         self.scratch_size = scratch_size
         self._scratch: Vector32 | None = None
 
@@ -125,7 +129,19 @@ class State:
         wide = self._wide[register]
         if wide is None:
             wide = self._wide[register] = join(self.read_vgpr(register), self.read_vgpr(register + 1))
-        return wide
+        elif type(wide) is ScaledIndex:
+            wide = self._wide[register] = wide.number()
+        return wide  # type: ignore[return-value]
+
+    def read_scaled(self, register: int) -> ScaledIndex | None:
+        """The pair at `register` as base + (index << shift), if that is what it is known to be."""
+        wide = self._wide[register]
+        if type(wide) is ScaledIndex:
+            return wide
+        high = self._vgpr[register + 1]
+        if high is not None and high.size == 1 and high[0, 0] == 0:
+            return ScaledIndex(0, self.read_vgpr(register), 0)
+        return None
 
     def write_vgpr(self, register: int, value: Vector32) -> None:
         """Write the active lanes. `value`: uint32, anything that broadcasts to [waves, 64]."""
@@ -163,7 +179,11 @@ class State:
             wide[register - 1] = None
         vgpr[register] = value if value.ndim == 2 else value.reshape(1, -1)
 
-    def _store64(self, register: int, value: Vector64) -> None:
+    def write_scaled(self, register: int, value: ScaledIndex) -> None:
+        """Write all lanes of a pair; only while every lane is active."""
+        self._store64(register, value)
+
+    def _store64(self, register: int, value: Vector64 | ScaledIndex) -> None:
         vgpr, wide = self._vgpr, self._wide
         if wide[register - 1] is not None:
             if vgpr[register - 1] is None:
@@ -173,19 +193,17 @@ class State:
             if vgpr[register + 2] is None:
                 self._half(register + 2)
             wide[register + 1] = None
-        wide[register] = value if value.ndim == 2 else value.reshape(1, -1)
+        wide[register] = value
         vgpr[register] = vgpr[register + 1] = None
 
     def _half(self, register: int) -> Vector32:
         """Split a pair: the half that `register` is becomes an array of its own."""
-        wide = self._wide[register]
-        if wide is not None:
-            value = wide.astype(_U32)
+        if self._wide[register] is not None:
+            value = self.read_vgpr64(register).astype(_U32)
+        elif self._wide[register - 1] is not None:
+            value = (self.read_vgpr64(register - 1) >> _HALF).astype(_U32)
         else:
-            wide = self._wide[register - 1]
-            if wide is None:
-                raise LookupError(f"vector register {register} has no value")
-            value = (wide >> _HALF).astype(_U32)
+            raise LookupError(f"vector register {register} has no value")
         self._vgpr[register] = value
         return value
 
@@ -216,6 +234,13 @@ class State:
         if self._active64 is None:
             self._active64 = np.negative(self.active_bits().astype(np.int64)).view(_U64)
         return self._active64
+
+    @property
+    def active_lanes(self) -> NDArray[np.intp]:
+        """Flat indices (wave * 64 + lane) of the active lanes, ascending."""
+        if self._active_lanes is None:
+            self._active_lanes = np.flatnonzero(self.active_bits())
+        return self._active_lanes
 
     def active_bits(self) -> Bits:
         """`active` as a bool array in every case (all true when it is None)."""
@@ -364,7 +389,7 @@ class State:
         return self.live if self._group is None else self._group
 
     def _refresh_active(self) -> None:
-        self._active32 = self._active64 = None
+        self._active32 = self._active64 = self._active_lanes = None
         if self._group is None:
             self.active = self._exec
         elif self._exec is None:

@@ -10,6 +10,10 @@ DIFFERENCES = MappingProxyType(
             "v_exp, v_log, v_rcp, v_rsq, v_sqrt, v_sin and v_cos are computed by numpy and rounded to the format; "
             "hardware reads 1-ulp tables, so the last bit may differ"
         ),
+        "matrix instructions": (
+            "sums are made in single precision (double for f64) in an order of their own, and xf32 inputs keep all "
+            "their bits; hardware rounds in between"
+        ),
         "timing": "s_memtime, s_memrealtime and S_GETREG clocks count readings, not cycles; event times are host times",
         "alignment": "plain loads and stores need no alignment (unaligned mode); a misaligned atomic is a fault",
         "local memory bounds": (

@@ -13,6 +13,7 @@ from hipgraph_cb.virtual.isa import (
     integer_alu,
     lane_ops,
     lds,
+    matrix,
     packed,
     program_control,
     scalar_alu,
@@ -34,4 +35,5 @@ MODULES = (
     packed,
     global_memory,
     lds,
+    matrix,
 )

@@ -1,0 +1,253 @@
+"""MFMA: D = A x B + C for the matrices that the 64 lanes of a wave hold together (CDNA3 ISA, "Matrix arithmetic").
+
+Layouts. With M x N x K and `blocks` independent products, a lane holds k = K * M * blocks / 64 consecutive elements of
+a row of A (column of B): lane = row + M * (block + blocks * (element // k)). The accumulators are described at
+`_ACCUMULATORS`. EXEC is ignored. Sums are made in single precision (double for f64, exact for integers) in numpy's
+order; xf32 inputs keep all their bits.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hipgraph_cb.virtual.isa.operands import VGPR_BASE, constant_value
+from hipgraph_cb.virtual.isa.registry import CompileContext, Compiled, UnsupportedInstruction, semantics
+from hipgraph_cb.virtual.isa.state import AGPR, LANES, State
+
+if TYPE_CHECKING:
+    from hipgraph_cb.virtual.isa.instruction import Instruction
+
+Values = NDArray[Any]
+
+_NAME = re.compile(r"v_mfma_(f32|f64|i32)_(\d+)x(\d+)x(\d+)(?:_(\d+)b)?_(\w+)")
+
+# (M, result) -> how the lanes [register, lane] of one wave's accumulators are cut into axes, and which order of these
+# axes is [block, row, column]. `-1` stands for the number of blocks.
+_ACCUMULATORS: dict[tuple[int, str], tuple[tuple[int, ...], tuple[int, ...]]] = {
+    # register 16 * block + 4 * q + s, lane 32 * h + column: row 8 * q + 4 * h + s
+    (32, "b32"): ((-1, 4, 4, 2, 32), (0, 1, 3, 2, 4)),
+    # register 4 * block + s, lane 16 * h + column: row 4 * h + s
+    (16, "b32"): ((-1, 4, 4, 16), (0, 2, 1, 3)),
+    # register = row, lane 4 * block + column
+    (4, "b32"): ((4, -1, 4), (1, 0, 2)),
+    # register s, lane 16 * h + column: row 4 * s + h
+    (16, "b64"): ((-1, 4, 4, 16), (0, 1, 2, 3)),
+    # one register, lane 16 * row + 4 * block + column
+    (4, "b64"): ((4, -1, 4), (1, 0, 2)),
+}
+
+
+@dataclass(frozen=True)
+class Product:
+    """What one MFMA mnemonic says: sizes of the matrices, number of blocks, element types of A, B and the result."""
+
+    rows: int
+    columns: int
+    depth: int
+    blocks: int
+    left: str
+    right: str
+    result: str
+
+    @staticmethod
+    def parse(mnemonic: str) -> Product:
+        match = _NAME.fullmatch(mnemonic)
+        if match is None:
+            raise UnsupportedInstruction(f"the form {mnemonic}")
+        result, rows, columns, depth, blocks, kinds = match.groups()
+        left, _, right = kinds.partition("_")
+        return Product(int(rows), int(columns), int(depth), int(blocks or 1), left, right or left, result)
+
+    @property
+    def elements(self) -> int:
+        """Elements of A, and of B, that one lane holds."""
+        return self.depth * self.rows * self.blocks // LANES
+
+    @property
+    def result_words(self) -> int:
+        """Registers of one accumulator element."""
+        return 2 if self.result == "f64" else 1
+
+    @property
+    def accumulators(self) -> int:
+        """Accumulator elements of one lane."""
+        return self.rows * self.columns * self.blocks // LANES
+
+
+@lru_cache(maxsize=1)
+def _small_floats() -> dict[str, NDArray[np.float32]]:
+    """The values of the 256 codes of each 8-bit format, in the FNUZ encodings of gfx942: 0x80 is NaN, no infinity."""
+    codes = np.arange(256)
+    tables = {}
+    for name, mantissa_bits, bias in (("fp8", 3, 8), ("bf8", 2, 16)):
+        fraction = (codes & ((1 << mantissa_bits) - 1)) / (1 << mantissa_bits)
+        exponent = (codes & 0x7F) >> mantissa_bits
+        magnitude = np.where(exponent > 0, np.ldexp(1 + fraction, exponent - bias), np.ldexp(fraction, 1 - bias))
+        values = np.where(codes & 0x80, -magnitude, magnitude)
+        values[0x80] = np.nan
+        tables[name] = values.astype(np.float32)
+    return tables
+
+
+def _bf16(words: Values) -> Values:
+    widened: Values = (words.view(np.uint16).astype(np.uint32) << np.uint32(16)).view(np.float32)
+    return widened
+
+
+# element type -> bits, and the numbers in an array of 32-bit words whose last axis holds the registers of a lane
+_ELEMENTS: dict[str, tuple[int, Callable[[Values], Values]]] = {
+    "f16": (16, lambda words: words.view(np.float16).astype(np.float32)),
+    "bf16": (16, _bf16),
+    "f32": (32, lambda words: words.view(np.float32)),
+    "xf32": (32, lambda words: words.view(np.float32)),
+    "f64": (64, lambda words: words.view(np.float64)),
+    # products and sums of at most 128 bytes are exact in single precision
+    "i8": (8, lambda words: words.view(np.int8).astype(np.float32)),
+    "fp8": (8, lambda words: _small_floats()["fp8"][words.view(np.uint8)]),
+    "bf8": (8, lambda words: _small_floats()["bf8"][words.view(np.uint8)]),
+}
+_RESULTS = {"f32": np.float32, "f64": np.float64, "i32": np.int32}
+
+
+def _registers(state: State, first: int, count: int) -> Values:
+    """`count` registers of all lanes: uint32 [waves, 64, count]."""
+    words = np.empty((*state.shape, count), np.uint32)
+    for index in range(count):
+        words[..., index] = state.read_vgpr(first + index)
+    return words
+
+
+def _operand_register(instruction: Instruction, name: str, acc_bit: int) -> int:
+    code = instruction.fields[name]
+    if code < VGPR_BASE:
+        raise UnsupportedInstruction(f"the constant {name}")
+    return code - VGPR_BASE + (AGPR if instruction.fields.get("acc", 0) & acc_bit else 0)
+
+
+def _operand(product: Product, register: int, kind: str, size: int) -> Callable[[State], Values]:
+    """Reads A or B as [waves, block, row or column, depth]."""
+    bits, numbers = _ELEMENTS[kind]
+    count = max(1, product.elements * bits // 32)
+    groups = product.depth // product.elements
+
+    def read(state: State) -> Values:
+        values = numbers(_registers(state, register, count))
+        cut = values.reshape(state.waves, groups, product.blocks, size, product.elements)
+        rows: Values = cut.transpose(0, 2, 3, 1, 4).reshape(state.waves, product.blocks, size, product.depth)
+        return rows
+
+    return read
+
+
+def _addend(product: Product, instruction: Instruction) -> Callable[[State], Values]:
+    """Reads C as [waves, block, row, column], or one constant."""
+    dtype = _RESULTS[product.result]
+    code = instruction.fields["src2"]
+    if code < VGPR_BASE:
+        bits = constant_value(code, instruction.literal, product.result)
+        if bits is None:
+            raise UnsupportedInstruction("a scalar register as addend")
+        constant = np.array(bits, np.uint64 if product.result == "f64" else np.uint32).view(dtype)
+        return lambda state: constant
+    register = code - VGPR_BASE + (AGPR if instruction.fields.get("acc_cd", 0) else 0)
+    axes, order = _accumulator_axes(product)
+
+    def read(state: State) -> Values:
+        words = product.result_words
+        registers = _registers(state, register, product.accumulators * words)
+        lanes = registers.view(dtype).transpose(0, 2, 1)  # [waves, element, lane]
+        cut = lanes.reshape(state.waves, *axes).transpose(0, *(axis + 1 for axis in order))
+        matrices: Values = cut.reshape(state.waves, product.blocks, product.rows, product.columns)
+        return matrices
+
+    return read
+
+
+def _accumulator_axes(product: Product) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    axes, order = _ACCUMULATORS[product.rows, "b64" if product.result == "f64" else "b32"]
+    return tuple(product.blocks if axis == -1 else axis for axis in axes), order
+
+
+def _write(state: State, product: Product, register: int, result: Values) -> None:
+    """Spread [waves, block, row, column] over the accumulator registers."""
+    axes, order = _accumulator_axes(product)
+    ordered = tuple(axes[axis] for axis in order)
+    inverse = np.argsort(order)
+    cut = result.reshape(state.waves, *ordered).transpose(0, *(int(axis) + 1 for axis in inverse))
+    lanes = cut.reshape(state.waves, product.accumulators, LANES).transpose(1, 0, 2)
+    for index in range(product.accumulators):
+        words = np.ascontiguousarray(lanes[index]).view(np.uint32)
+        for part in range(product.result_words):
+            place = register + index * product.result_words + part
+            state.write_vgpr_all_lanes(place, np.ascontiguousarray(words[:, part :: product.result_words]))
+
+
+def _chosen_blocks(product: Product, instruction: Instruction) -> NDArray[np.int64] | None:
+    """Which block of A each product takes: CBSZ makes groups of 2^CBSZ blocks share block ABID of the group."""
+    size, index = instruction.fields["cbsz"], instruction.fields["abid"]
+    if not size:
+        return None
+    if 1 << size > product.blocks or index >= 1 << size:
+        raise UnsupportedInstruction(f"cbsz {size} and abid {index} on {product.blocks} blocks")
+    return np.arange(product.blocks) >> size << size | index
+
+
+def _signs(product: Product, instruction: Instruction) -> tuple[int, int, int]:
+    """For f64 the BLGP bits negate A, B and C."""
+    bits = instruction.fields["blgp"]
+    if bits and product.result != "f64":
+        raise UnsupportedInstruction(f"blgp {bits}")
+    return (-1 if bits & 1 else 1, -1 if bits & 2 else 1, -1 if bits & 4 else 1)
+
+
+def compile_product(instruction: Instruction, context: CompileContext) -> Compiled:
+    """The step of one dense MFMA instruction."""
+    del context
+    product = Product.parse(instruction.mnemonic)
+    left = _operand(product, _operand_register(instruction, "src0", 1), product.left, product.rows)
+    right = _operand(product, _operand_register(instruction, "src1", 2), product.right, product.columns)
+    addend = _addend(product, instruction)
+    chosen = _chosen_blocks(product, instruction)
+    sign_left, sign_right, sign_addend = _signs(product, instruction)
+    sign_product = sign_left * sign_right
+    destination = instruction.fields["vdst"] + (AGPR if instruction.fields.get("acc_cd", 0) else 0)
+    dtype = _RESULTS[product.result]
+
+    def step(state: State) -> None:
+        a, b = left(state), right(state)
+        if chosen is not None:
+            a = a[:, chosen]
+        total = np.matmul(a, b.transpose(0, 1, 3, 2)).astype(dtype, copy=False)
+        if sign_product < 0:
+            np.negative(total, out=total)
+        total = total + addend(state) if sign_addend > 0 else total - addend(state)
+        _write(state, product, destination, total)
+
+    return step
+
+
+MNEMONICS = tuple(
+    f"v_mfma_{name}"
+    for name in (
+        *(f"f32_{shape}_{kind}" for shape in ("32x32x8", "16x16x16") for kind in ("f16", "bf16")),
+        *(f"f32_{shape}_{kind}" for shape in ("32x32x4_2b", "16x16x4_4b", "4x4x4_16b") for kind in ("f16", "bf16")),
+        *(f"f32_{shape}_f32" for shape in ("32x32x1_2b", "16x16x1_4b", "4x4x1_16b", "32x32x2", "16x16x4")),
+        *(f"f32_{shape}_xf32" for shape in ("32x32x4", "16x16x8")),
+        *(f"f64_{shape}_f64" for shape in ("16x16x4", "4x4x4_4b")),
+        *(f"i32_{shape}_i8" for shape in ("32x32x4_2b", "16x16x4_4b", "4x4x4_16b", "32x32x16", "16x16x32")),
+        *(
+            f"f32_{shape}_{left}_{right}"
+            for shape in ("32x32x16", "16x16x32")
+            for left in ("fp8", "bf8")
+            for right in ("fp8", "bf8")
+        ),
+    )
+)
+semantics(*MNEMONICS)(compile_product)

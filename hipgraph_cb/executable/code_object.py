@@ -141,6 +141,17 @@ class CodeObject:
         return entries
 
 
+def read_target(data: bytes) -> TargetId:
+    """The target in the ELF header, which is all of `data` that is looked at.
+
+    Raises:
+        InvalidArgumentError: not the header of a linked AMD GPU code object.
+        OutOfRangeError: fewer than 64 bytes of one.
+    """
+    _check_header(data)
+    return TargetId.from_elf_flags(struct.unpack_from("<I", data, 48)[0], data[8])
+
+
 def _check_header(data: bytes) -> None:
     if data[:4] != ELF_MAGIC:
         raise _bad_header("the file is not ELF", 0, data[:4].hex(" ") or "no bytes", ELF_MAGIC.hex(" "))

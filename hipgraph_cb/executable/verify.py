@@ -8,7 +8,7 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from types import MappingProxyType
 
@@ -20,12 +20,15 @@ from hipgraph_cb.errors import (
     NotFoundError,
 )
 from hipgraph_cb.executable.code_object import CodeObject
+from hipgraph_cb.executable.container import Container, is_raw_code_object
 from hipgraph_cb.executable.kernel_args import KernargLayout, Parameter
 from hipgraph_cb.executable.kernel_descriptor import DESCRIPTOR_SIZE, KernelDescriptor
 from hipgraph_cb.executable.limits import DeviceLimits, limits_of
 from hipgraph_cb.executable.metadata import KernelMetadata, Metadata, parse_metadata
+from hipgraph_cb.executable.selection import choose
 from hipgraph_cb.executable.symbols import Symbol
 from hipgraph_cb.executable.target_id import TargetId, incompatibilities
+from hipgraph_cb.executable.wrapped_exports import apply_wrapper
 
 OLDEST_VERSION, NEWEST_VERSION = 4, 6
 MAX_KERNARG_ALIGNMENT = 64
@@ -91,11 +94,13 @@ class VerifiedExecutable:
     Attributes:
         exports: the usable kernels by name, in file order.
         refused: kernels that are not usable, each with the reason (E5).
+        container: what the code object was taken from; None when the file was a code object itself.
     """
 
     code_object: CodeObject
     exports: Mapping[str, VerifiedExport]
     refused: Mapping[str, HipGraphError] = field(default_factory=dict)
+    container: Container | None = None
 
     @property
     def data(self) -> bytes:
@@ -151,11 +156,36 @@ class VerifiedExecutable:
 def inspect(data: bytes | bytearray | memoryview) -> VerifiedExecutable:
     """Check `data` by itself, for no device: structures, metadata, and that both agree.
 
+    `data` is a code object, or a wrapper, bundle or fat binary with one in it; `container` tells.
+
     Raises:
-        InvalidArgumentError, OutOfRangeError, NotFoundError: the code object is not sound.
+        InvalidArgumentError, OutOfRangeError, NotFoundError: the code object or its container is not sound, or there
+            are several code objects to choose from.
         IncompatibleError: a code object version that this package does not read.
+        UnimplementedError: a compression that cannot be undone here.
     """
-    code_object = CodeObject(_as_bytes(data))
+    return _inspect_best(_as_bytes(data), None)
+
+
+def _inspect_best(data: bytes, agent: TargetId | None) -> VerifiedExecutable:
+    """Inspect the code object in `data` that suits `agent`."""
+    if is_raw_code_object(data):
+        return _inspect_code_object(data)
+    choice = choose(data, agent)
+    try:
+        executable = _inspect_code_object(bytes(choice.entry.data))
+    except HipGraphError as error:
+        raise error.located(choice.entry.path) from None
+    executable = replace(executable, container=choice.container)
+    wrapped = choice.container.exports
+    if wrapped is None:
+        return executable
+    exports, refused = apply_wrapper(executable.exports, executable.refused, wrapped)
+    return replace(executable, exports=MappingProxyType(exports), refused=MappingProxyType(refused))
+
+
+def _inspect_code_object(data: bytes) -> VerifiedExecutable:
+    code_object = CodeObject(data)
     if not OLDEST_VERSION <= code_object.code_object_version <= NEWEST_VERSION:
         raise IncompatibleError(
             "the code object version is not supported",
@@ -192,8 +222,9 @@ def verify(
         IncompatibleError: built for another target; every reason is named.
         The errors of `inspect`.
     """
-    executable = inspect(data)
-    agent = TargetId.parse(target) if isinstance(target, str) else target or executable.target
+    stated = TargetId.parse(target) if isinstance(target, str) else target
+    executable = _inspect_best(_as_bytes(data), stated)
+    agent = stated or executable.target
     reasons = incompatibilities(executable.target, agent)
     if reasons:
         raise IncompatibleError(
@@ -211,7 +242,7 @@ def verify(
             exports[name] = export
         except HipGraphError as error:
             refused[name] = error.located(f"kernel {name}")
-    return VerifiedExecutable(executable.code_object, MappingProxyType(exports), MappingProxyType(refused))
+    return replace(executable, exports=MappingProxyType(exports), refused=MappingProxyType(refused))
 
 
 def _as_bytes(data: object) -> bytes:

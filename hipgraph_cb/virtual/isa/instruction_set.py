@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from hipgraph_cb.virtual.isa import (
     address_alu,
+    buffer_memory,
     carry,
     compare,
     conversion,
@@ -24,6 +25,7 @@ from hipgraph_cb.virtual.isa import (
 )
 
 MODULES = (
+    buffer_memory,
     address_alu,
     scalar_alu,
     scalar_memory,

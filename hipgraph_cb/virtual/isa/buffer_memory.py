@@ -1,0 +1,215 @@
+"""MUBUF: loads and stores through a buffer descriptor (CDNA3 ISA, "Buffer addressing").
+
+The descriptor (V#) is four scalar registers: a 48-bit base, a stride, a number of records and flags. What is out of
+its range reads as zero and is not written; what is in range must still lie in live memory. The range counts bytes, or
+records where an index is used with a stride. A word of a wider access is checked by itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hipgraph_cb.virtual.isa.global_memory import NARROW_LOADS, NARROW_STORES, WORDS, narrow_result, vector_register
+from hipgraph_cb.virtual.isa.memory_access import Addresses, load_narrow, load_words, store_narrow, store_words
+from hipgraph_cb.virtual.isa.operands import scalar_reader
+from hipgraph_cb.virtual.isa.registry import CompileContext, Compiled, UnsupportedInstruction, semantics
+from hipgraph_cb.virtual.isa.state import LANES, State, Vector32
+
+if TYPE_CHECKING:
+    from hipgraph_cb.virtual.isa.instruction import Instruction
+
+ADDRESS_MASK = (1 << 48) - 1
+SWIZZLE_ENABLE = 1 << 31
+ELEMENT_SIZE = 4  # bytes that stay together in a swizzled buffer
+ALL_IN_RANGE = np.int64(1 << 40)
+
+
+class Descriptor(NamedTuple):
+    """The fields of a V#, each an int or int64 [waves, 1]."""
+
+    base: Any
+    stride: Any
+    records: Any
+    swizzled: bool
+    index_stride: int
+    adds_thread_id: bool
+
+
+class Places(NamedTuple):
+    """Where the lanes access memory: addresses, and how many bytes from there are in the buffer's range."""
+
+    addresses: Addresses
+    room: NDArray[np.int64]
+
+
+def read_descriptor(state: State, instruction: Instruction) -> Descriptor:
+    """The V# in four scalar registers; only base, stride and range may differ between waves that run together."""
+    register = instruction.fields["srsrc"]
+    low, high, records, flags = (_integer(state.read_sgpr(register + index)) for index in range(4))
+    swizzled = high & SWIZZLE_ENABLE
+    if not isinstance(flags, int) or not isinstance(swizzled, int):
+        raise state.fault(instruction, "the flags of the buffer descriptor differ between waves that run together")
+    return Descriptor(
+        base=(low | high << 32) & ADDRESS_MASK,
+        stride=high >> 16 & 0x3FFF,
+        records=records,
+        swizzled=bool(swizzled),
+        index_stride=8 << (flags >> 21 & 3),
+        adds_thread_id=bool(flags >> 23 & 1),
+    )
+
+
+def _integer(value: int | NDArray[np.uint32]) -> Any:
+    return value if isinstance(value, int) else value.astype(np.int64)
+
+
+def buffer_places(instruction: Instruction) -> Callable[[State], Places]:
+    """Reads descriptor, index and offset; `vaddr` holds the index first where both are used."""
+    fields = instruction.fields
+    if fields["lds"]:
+        raise UnsupportedInstruction("a transfer to LDS")
+    vaddr, immediate = fields["vaddr"], fields["offset"]
+    uses_index, uses_offset = bool(fields["idxen"]), bool(fields["offen"])
+    scalar_offset = scalar_reader(fields["soffset"], instruction.literal)
+
+    def locate(state: State) -> Places:
+        descriptor = read_descriptor(state, instruction)
+        index: Any = state.read_vgpr(vaddr).astype(np.int64) if uses_index else 0
+        if descriptor.adds_thread_id:
+            index = index + np.arange(LANES, dtype=np.int64).reshape(1, -1)
+        offset: Any = immediate
+        if uses_offset:
+            offset = state.read_vgpr(vaddr + uses_index).astype(np.int64) + immediate
+        moved = _integer(scalar_offset(state))
+        distance = _distance(descriptor, index, offset)
+        counts_records = (uses_index or descriptor.adds_thread_id) and np.any(descriptor.stride)
+        if counts_records:
+            room = np.where(np.asarray(index) < descriptor.records, ALL_IN_RANGE, 0)
+        else:
+            room = np.asarray(descriptor.records - moved - distance, np.int64)
+        addresses = np.asarray(descriptor.base + moved + distance, np.int64)
+        return Places(np.array(state.full(np.atleast_2d(addresses))), state.full(np.atleast_2d(room)))
+
+    return locate
+
+
+def _distance(descriptor: Descriptor, index: Any, offset: Any) -> Any:
+    """Bytes from the base: linear, or interleaved in groups of `index_stride` records when swizzled."""
+    if not descriptor.swizzled:
+        return index * descriptor.stride + offset
+    group, member = index // descriptor.index_stride, index % descriptor.index_stride
+    element, rest = offset // ELEMENT_SIZE, offset % ELEMENT_SIZE
+    rows = (group * descriptor.stride + element * ELEMENT_SIZE) * descriptor.index_stride
+    return rows + member * ELEMENT_SIZE + rest
+
+
+def _offsets(
+    state: State, instruction: Instruction, addresses: Addresses, lanes: NDArray[np.bool_], size: int
+) -> Addresses:
+    """Arena offsets of the chosen lanes.
+
+    Raises:
+        DeviceFault: one of them is in the buffer's range, but not in live memory.
+    """
+    selected = addresses[lanes]
+    faulty = state.memory.check(selected, size)
+    if faulty is not None:
+        where = np.zeros(state.shape, np.bool_)
+        where[lanes] = faulty
+        raise state.memory_fault(instruction, addresses, size, where)
+    return selected - state.memory.base
+
+
+def _in_range(state: State, places: Places, end: int) -> NDArray[np.bool_]:
+    """The active lanes whose range holds `end` bytes from their place."""
+    lanes: NDArray[np.bool_] = (places.room >= end) & state.active_bits()
+    return lanes
+
+
+@semantics(*(f"buffer_load_{size}" for size in WORDS))
+def _compile_load(instruction: Instruction, context: CompileContext) -> Compiled:
+    del context
+    count = WORDS[instruction.mnemonic.removeprefix("buffer_load_")]
+    places, destination = buffer_places(instruction), vector_register(instruction, "vdata")
+
+    def step(state: State) -> None:
+        place = places(state)
+        loaded = []
+        for index in range(count):
+            lanes = _in_range(state, place, 4 * index + 4)
+            word = np.zeros(state.shape, np.uint32)
+            if lanes.any():
+                offsets = _offsets(state, instruction, place.addresses + 4 * index, lanes, 4)
+                word[lanes] = load_words(state.memory.u8, offsets, 1)[0]
+            loaded.append(word)
+        for index, word in enumerate(loaded):
+            state.write_vgpr(destination + index, word)
+
+    return step
+
+
+@semantics(*(f"buffer_store_{size}" for size in WORDS))
+def _compile_store(instruction: Instruction, context: CompileContext) -> Compiled:
+    del context
+    count = WORDS[instruction.mnemonic.removeprefix("buffer_store_")]
+    places, source = buffer_places(instruction), vector_register(instruction, "vdata")
+
+    def step(state: State) -> None:
+        place = places(state)
+        for index in range(count):
+            lanes = _in_range(state, place, 4 * index + 4)
+            if lanes.any():
+                offsets = _offsets(state, instruction, place.addresses + 4 * index, lanes, 4)
+                store_words(state.memory.u8, offsets, [_chosen(state, source + index, lanes)])
+
+    return step
+
+
+def _chosen(state: State, register: int, lanes: NDArray[np.bool_]) -> Vector32:
+    value: Vector32 = state.full(state.read_vgpr(register))[lanes]
+    return value
+
+
+@semantics(*(f"buffer_load_{size}" for size in NARROW_LOADS))
+def _compile_narrow_load(instruction: Instruction, context: CompileContext) -> Compiled:
+    del context
+    form = NARROW_LOADS[instruction.mnemonic.removeprefix("buffer_load_")]
+    places, destination = buffer_places(instruction), vector_register(instruction, "vdata")
+
+    def step(state: State) -> None:
+        place = places(state)
+        lanes = _in_range(state, place, form.size)
+        value = np.zeros(state.shape, np.uint32)
+        if lanes.any():
+            offsets = _offsets(state, instruction, place.addresses, lanes, form.size)
+            value[lanes] = load_narrow(state.memory.u8, offsets, form.size)
+        state.write_vgpr(destination, narrow_result(state, destination, value, form))
+
+    return step
+
+
+@semantics(*(f"buffer_store_{size}" for size in NARROW_STORES))
+def _compile_narrow_store(instruction: Instruction, context: CompileContext) -> Compiled:
+    del context
+    form = NARROW_STORES[instruction.mnemonic.removeprefix("buffer_store_")]
+    places, source = buffer_places(instruction), vector_register(instruction, "vdata")
+
+    def step(state: State) -> None:
+        place = places(state)
+        lanes = _in_range(state, place, form.size)
+        if lanes.any():
+            offsets = _offsets(state, instruction, place.addresses, lanes, form.size)
+            value = _chosen(state, source, lanes)
+            store_narrow(state.memory.u8, offsets, value >> np.uint32(16) if form.half else value, form.size)
+
+    return step
+
+
+@semantics("buffer_wbl2", "buffer_inv")
+def _compile_cache_operation(instruction: Instruction, context: CompileContext) -> Compiled:
+    """Writing back and invalidating caches, of which there are none."""
+    return None

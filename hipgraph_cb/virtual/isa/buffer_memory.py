@@ -17,7 +17,7 @@ from hipgraph_cb.virtual.isa.global_memory import NARROW_LOADS, NARROW_STORES, W
 from hipgraph_cb.virtual.isa.memory_access import Addresses, load_narrow, load_words, store_narrow, store_words
 from hipgraph_cb.virtual.isa.operands import scalar_reader
 from hipgraph_cb.virtual.isa.registry import CompileContext, Compiled, UnsupportedInstruction, semantics
-from hipgraph_cb.virtual.isa.state import LANES, State, Vector32
+from hipgraph_cb.virtual.isa.state import LANES, State, Vector32, uniform
 
 if TYPE_CHECKING:
     from hipgraph_cb.virtual.isa.instruction import Instruction
@@ -50,7 +50,7 @@ def read_descriptor(state: State, instruction: Instruction) -> Descriptor:
     """The V# in four scalar registers; only base, stride and range may differ between waves that run together."""
     register = instruction.fields["srsrc"]
     low, high, records, flags = (_integer(state.read_sgpr(register + index)) for index in range(4))
-    swizzled = high & SWIZZLE_ENABLE
+    swizzled = high & SWIZZLE_ENABLE if isinstance(high, int) else uniform(high & SWIZZLE_ENABLE)
     if not isinstance(flags, int) or not isinstance(swizzled, int):
         raise state.fault(instruction, "the flags of the buffer descriptor differ between waves that run together")
     return Descriptor(

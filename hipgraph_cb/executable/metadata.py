@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 import msgpack
 
 from hipgraph_cb.errors import HipGraphError, InvalidArgumentError, OutOfRangeError
+from hipgraph_cb.executable.messagepack import check_claims
 
 _KERNELS = "amdhsa.kernels"
 _TARGET = "amdhsa.target"
@@ -138,6 +139,7 @@ def parse_metadata(note: bytes) -> Metadata:
 
 
 def _unpack(note: bytes) -> Any:
+    check_claims(note)
     # The library raises many things on hostile bytes; all of them mean the same to the caller.
     try:
         return msgpack.unpackb(
@@ -169,9 +171,11 @@ def _unique_string_keys(pairs: list[tuple[Any, Any]]) -> dict[str, Any]:
 
 
 def _refuse_repeated(keys: list[str]) -> None:
+    seen: set[str] = set()
     for key in keys:
-        if keys.count(key) > 1 and key in _CHECKED_KEYS:
+        if key in seen and key in _CHECKED_KEYS:
             raise InvalidArgumentError("a metadata key is repeated in one map", found=repr(key), allowed="once")
+        seen.add(key)
 
 
 def _name_of(row: Any, path: str) -> str:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import re
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -278,7 +279,7 @@ def _refuse_duplicates(metadata: Metadata) -> None:
         ("symbol", [kernel.symbol for kernel in metadata.kernels]),
     ):
         if len(set(names)) != len(names):
-            repeated = next(name for name in names if names.count(name) > 1)
+            repeated = next(name for name, count in Counter(names).items() if count > 1)
             raise InvalidArgumentError(
                 f"two kernels have the same {what}",
                 where="amdhsa.kernels",

@@ -1,0 +1,86 @@
+"""Whether MessagePack bytes hold what they claim, told without building anything.
+
+The `msgpack` library allocates an array or map as large as the bytes say before it looks for the elements, and nested
+claims add up. So claims that exceed the bytes are held against the structure first.
+"""
+
+from __future__ import annotations
+
+from hipgraph_cb.errors import InvalidArgumentError
+
+# Headers with a 16-bit or 32-bit count, and the bytes of that count; smaller ones claim no more than 15 elements.
+_COUNTED = ((b"\xdc", 2), (b"\xdd", 4), (b"\xde", 2), (b"\xdf", 4))
+# Marker -> bytes of the whole item, for items of one size.
+_FIXED_SIZES = {0xC0: 1, 0xC2: 1, 0xC3: 1, 0xCA: 5, 0xCB: 9, 0xCC: 2, 0xCD: 3, 0xCE: 5, 0xCF: 9}
+_FIXED_SIZES |= {0xD0: 2, 0xD1: 3, 0xD2: 5, 0xD3: 9, 0xD4: 3, 0xD5: 4, 0xD6: 6, 0xD7: 10, 0xD8: 18}
+# Marker -> bytes of the count, bytes beside it that are not counted, elements for each count (0: it counts bytes).
+_COUNTS = {0xC4: (1, 0, 0), 0xC5: (2, 0, 0), 0xC6: (4, 0, 0), 0xC7: (1, 1, 0), 0xC8: (2, 1, 0), 0xC9: (4, 1, 0)}
+_COUNTS |= {0xD9: (1, 0, 0), 0xDA: (2, 0, 0), 0xDB: (4, 0, 0)}
+_COUNTS |= {0xDC: (2, 0, 1), 0xDD: (4, 0, 1), 0xDE: (2, 0, 2), 0xDF: (4, 0, 2)}
+
+
+def check_claims(data: bytes) -> None:
+    """Refuse bytes that claim more elements than they hold.
+
+    Raises:
+        InvalidArgumentError: a size or count exceeds the bytes; the place is an offset into `data`.
+    """
+    if _may_claim_more_than(len(data), data):
+        check_structure(data)
+
+
+def _may_claim_more_than(limit: int, data: bytes) -> bool:
+    """An upper bound: bytes that merely look like a counted header are counted too. Quick, since there are few."""
+    total = 0
+    for marker, width in _COUNTED:
+        position = data.find(marker)
+        while position >= 0 and total <= limit:
+            total += int.from_bytes(data[position + 1 : position + 1 + width], "big")
+            position = data.find(marker, position + 1)
+    return total > limit
+
+
+def check_structure(data: bytes) -> None:
+    """Walk one value that should fill `data`. Raises InvalidArgumentError at the first item that does not fit."""
+    position, missing = 0, 1
+    while missing:
+        if position >= len(data):
+            raise _malformed("the bytes end before the value does", position)
+        start = position
+        size, elements = _item(data, position)
+        position += size
+        missing += elements - 1
+        if position > len(data) or missing > len(data) - position:
+            raise _malformed("a size or count exceeds the bytes that are left", start)
+    if position != len(data):
+        raise _malformed("there are bytes after the value", position)
+
+
+def _item(data: bytes, position: int) -> tuple[int, int]:
+    """Bytes of the item at `position` without its elements, and how many elements follow it."""
+    marker = data[position]
+    if marker <= 0x7F or marker >= 0xE0:
+        return 1, 0
+    if marker <= 0x8F:
+        return 1, 2 * (marker & 0xF)
+    if marker <= 0x9F:
+        return 1, marker & 0xF
+    if marker <= 0xBF:
+        return 1 + (marker & 0x1F), 0
+    if marker in _FIXED_SIZES:
+        return _FIXED_SIZES[marker], 0
+    if marker not in _COUNTS:
+        raise _malformed(f"{marker:#04x} begins no item", position)
+    width, extra, elements = _COUNTS[marker]
+    count = int.from_bytes(data[position + 1 : position + 1 + width], "big")
+    return 1 + width + extra + (0 if elements else count), count * elements
+
+
+def _malformed(why: str, position: int) -> InvalidArgumentError:
+    return InvalidArgumentError(
+        "the metadata note is not valid MessagePack",
+        where=f"byte {position} of the metadata",
+        found=why,
+        allowed="one MessagePack map that fills the note",
+        next_step="the file is truncated or was edited; build it again",
+    )

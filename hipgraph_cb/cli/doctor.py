@@ -19,9 +19,27 @@ PACKAGES = ("hip-python", "numpy", "pyelftools", "msgpack", "flatbuffers")
 
 def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--device", type=int, default=0, help="ordinal of the device (default: 0)")
+    parser.add_argument("--isa", metavar="TARGET", help="list each instruction as done, approximate or absent instead")
 
 
 def run(options: argparse.Namespace) -> int:
+    if options.isa:
+        facts = _instruction_facts(options.isa)
+        print(json.dumps(facts, indent=2) if options.json else _as_text(facts))
+        return 0
+    return _report(options)
+
+
+def _instruction_facts(target: str) -> dict[str, Any]:
+    from hipgraph_cb.virtual.isa.coverage import coverage
+
+    formats = coverage(target)
+    states = [state for mnemonics in formats.values() for state in mnemonics.values()]
+    counts = {state: states.count(state) for state in ("done", "approximate", "absent")}
+    return {"target": target, "counts": counts, "instructions": formats}
+
+
+def _report(options: argparse.Namespace) -> int:
     facts: dict[str, Any] = {"versions": _versions()}
     status = 0
     try:

@@ -16,6 +16,7 @@ HELP = "print target, kernels, arguments and resources of a code object, and wha
 
 def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("file", type=Path, help="a code object (HSACO)")
+    parser.add_argument("--disassemble", metavar="KERNEL", help="print the instructions of a kernel instead")
     parser.add_argument("--target", help="also check that it runs on this target, such as gfx942:xnack-")
 
 
@@ -27,12 +28,30 @@ def run(options: argparse.Namespace) -> int:
         message = {"file": str(options.file), "sound": False, "error": str(error)}
         print(json.dumps(message, indent=2) if options.json else f"{options.file}: {error}")
         return 1
+    if options.disassemble:
+        return _disassemble(executable, options.disassemble, options.json)
     facts = describe(executable)
     if options.json:
         print(json.dumps({"file": str(options.file), "sound": not executable.refused, **facts}, indent=2))
     else:
         sys.stdout.write(as_text(options.file, facts))
     return 1 if executable.refused else 0
+
+
+def _disassemble(executable: VerifiedExecutable, kernel: str, as_json: bool) -> int:
+    from hipgraph_cb.virtual.isa.listing import kernel_listing
+
+    rows = [
+        {"offset": line.offset, "bytes": line.code.hex(), "text": line.text}
+        for line in kernel_listing(executable, kernel)
+    ]
+    if as_json:
+        print(json.dumps({"kernel": kernel, "instructions": rows}, indent=2))
+    else:
+        print(f"{kernel}:")
+        for row in rows:
+            print(f"{row['offset']:6x}  {row['bytes']:24}  {row['text']}")
+    return 0
 
 
 def describe(executable: VerifiedExecutable) -> dict[str, Any]:

@@ -1,6 +1,8 @@
 """`hipgraph-cb inspect` says what is in a code object; expected values come from llvm-readelf and the sources."""
 
 import json
+import re
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -62,3 +64,22 @@ def test_a_missing_file_is_status_2_without_a_traceback(capsys: pytest.CaptureFi
     captured = capsys.readouterr()
     assert captured.err == "hipgraph-cb inspect: [Errno 2] No such file or directory: 'no-such.hsaco'\n"
     assert captured.out == ""
+
+
+def test_the_disassembly_of_a_kernel_is_what_llvm_prints(capsys: pytest.CaptureFixture[str]) -> None:
+    file = CORPUS / "clang/k_cl.gfx942.hsaco"
+    command = ["llvm-objdump-19", "-d", "--mcpu=gfx942", "--disassemble-symbols=saxpy", str(file)]
+    listing = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    expected = [line.split("//")[0].split() for line in listing.splitlines() if "//" in line]
+    assert main(["inspect", "--json", "--disassemble", "saxpy", str(file)]) == 0
+    rows = json.loads(capsys.readouterr().out)["instructions"]
+    assert len(rows) == len(expected) > 20
+    assert [row["text"].split()[0] for row in rows] == [re.sub("_e(32|64)$", "", words[0]) for words in expected]
+    assert rows[0] == {"offset": 0, "bytes": rows[0]["bytes"], "text": " ".join(expected[0])}
+
+
+def test_a_kernel_that_does_not_exist_names_those_that_do(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["inspect", "--disassemble", "nope", str(CORPUS / "clang/asm.gfx942.hsaco")]) == 2
+    assert capsys.readouterr().err == (
+        "hipgraph-cb inspect: the code object has no kernel 'nope'\n  found: 'nope'\n  allowed: copy4\n"
+    )

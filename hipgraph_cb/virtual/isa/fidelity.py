@@ -2,7 +2,18 @@
 
 from __future__ import annotations
 
+import re
 from types import MappingProxyType
+
+_APPROXIMATE = re.compile(
+    r"v_(exp|log|rcp|rsq|sqrt|sin|cos)(_legacy|_iflag)?_f(16|32|64)|v_mfma_f.*|s_memtime|s_memrealtime|s_getreg_b32"
+)
+
+
+def is_approximate(mnemonic: str) -> bool:
+    """Whether the result may differ from hardware's; why stands in `DIFFERENCES`."""
+    return _APPROXIMATE.fullmatch(mnemonic) is not None
+
 
 DIFFERENCES = MappingProxyType(
     {

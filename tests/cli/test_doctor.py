@@ -1,0 +1,49 @@
+"""`hipgraph-cb doctor` reports what a bug ticket needs."""
+
+import json
+import platform
+from importlib.metadata import version
+
+import pytest
+
+from hipgraph_cb.cli import main
+
+
+def test_the_report_names_versions_library_device_and_approximations(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["doctor", "--json"]) == 0
+    facts = json.loads(capsys.readouterr().out)
+    assert facts["versions"]["python"] == platform.python_version()
+    assert facts["versions"]["numpy"] == version("numpy")
+    assert facts["versions"]["hip-python"] == version("hip-python")
+    assert facts["choice"] == {"virtual": True, "reason": "HIPGRAPH_CB_VIRTUAL=gfx942"}
+    assert facts["device"]["ordinal"] == 0
+    assert facts["device"]["target"].startswith("gfx942")
+    assert facts["device"]["limits"]["max_lds"] == 65536
+    assert any("amdhip64" in name for name in facts["library"])
+    assert "v_exp" in facts["approximate"]["transcendentals"]
+
+
+def test_a_device_that_does_not_exist_is_status_2_with_the_rest_of_the_report(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert main(["doctor", "--device", "9"]) == 2
+    text = capsys.readouterr().out
+    assert "error: open_device: no such device" in text
+    assert "versions:\n  hipgraph_cb: " in text
+
+
+def test_each_instruction_of_a_target_is_done_approximate_or_absent(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["doctor", "--json", "--isa", "gfx942"]) == 0
+    facts = json.loads(capsys.readouterr().out)
+    instructions = facts["instructions"]
+    assert instructions["VOP2"]["v_add_f32"] == "done"
+    assert instructions["VOP1"]["v_exp_f32"] == "approximate"
+    assert instructions["DS"]["ds_gws_init"] == "absent"
+    assert sum(facts["counts"].values()) == sum(len(mnemonics) for mnemonics in instructions.values())
+
+
+def test_a_target_without_tables_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["doctor", "--isa", "gfx1100"]) == 2
+    assert capsys.readouterr().err.startswith(
+        "hipgraph-cb doctor: the virtual GPU has no instruction table for this target\n  found: 'gfx1100'\n"
+    )

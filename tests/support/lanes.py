@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from hipgraph_cb.virtual.isa import instruction_set
 from hipgraph_cb.virtual.isa.decode import decode
 from hipgraph_cb.virtual.isa.gfx9_tables_generated import LAYOUTS
 from hipgraph_cb.virtual.isa.instruction import Instruction
@@ -37,11 +38,13 @@ def run_code(state: State, code: str) -> None:
 
 def execute(state: State, instruction: Instruction) -> None:
     """Compile and execute one instruction."""
+    assert instruction_set.MODULES
     compiler = compiler_of(instruction.mnemonic)
     assert compiler is not None, f"{instruction.mnemonic} is not implemented"
     step = compiler(instruction, CompileContext())
     assert callable(step)
-    step(state)
+    with np.errstate(all="ignore"):
+        step(state)
 
 
 def lanes_of(state: State, register: int) -> NDArray[np.uint32]:

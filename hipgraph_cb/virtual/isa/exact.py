@@ -101,7 +101,9 @@ def fma64(a: NDArray[np.float64], b: NDArray[np.float64], c: NDArray[np.float64]
     # The error terms are exact while nothing over- or underflows; zeros and specials follow the plain expression.
     plain = product + c
     exact = _in_safe_range(a, b, c)
-    special = ~np.isfinite(plain) & ~(np.isfinite(a) & np.isfinite(b) & np.isfinite(c))
+    finite_factors = np.isfinite(a) & np.isfinite(b)
+    plain = np.where(finite_factors & np.isinf(c), c, plain)
+    special = ~np.isfinite(plain) & ~(finite_factors & np.isfinite(c))
     zero = (a == 0) | (b == 0)
     result = np.where(special | zero, plain, result)
     slow = np.nonzero(~(exact | special | zero))
@@ -143,4 +145,4 @@ def _rational(a: float, b: float, c: float) -> float:
     try:
         return float(exact)
     except OverflowError:
-        return math.copysign(math.inf, exact)
+        return -math.inf if exact < 0 else math.inf

@@ -70,10 +70,9 @@ class KernelParameters:
 
     def write_ranges(self, command: Dispatch, addresses: Mapping[int, int]) -> tuple[Any]:
         """As `write`, with the pointers that the command itself names, none of them a slot."""
-        _executable, _export, _count, _size, _lds, kernarg, pointers, _label = command
-        arguments = self._arguments
+        arguments, kernarg = self._arguments, command.kernarg
         arguments[: len(kernarg)] = kernarg
-        for offset, (resource, start, _length) in pointers:
+        for offset, (resource, start, _length) in command.pointers:
             write_pointer(arguments, offset, addresses[resource] + start)
         if command[2:5] != self._shape:
             self._write_shape(command)

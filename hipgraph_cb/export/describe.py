@@ -5,7 +5,7 @@ from __future__ import annotations
 import struct
 from typing import TYPE_CHECKING, Any
 
-from hipgraph_cb.recording.commands import Command, Copy, Dispatch, Fill, Location, Range, Update
+from hipgraph_cb.recording.commands import Command, Copy, Dispatch, Fill, Location, Update
 
 if TYPE_CHECKING:
     from hipgraph_cb.recording.recording import Recording
@@ -50,23 +50,14 @@ def title(command: Command) -> str:
 
 def _details(recording: Recording, command: Command) -> list[str]:
     if isinstance(command, Fill):
-        return [place(recording, command.target), f"pattern {data(command.pattern)}"]
+        return [recording.describe_place(command.target), f"pattern {data(command.pattern)}"]
     if isinstance(command, Update):
-        return [place(recording, command.target), f"data {data(command.data)}"]
+        return [recording.describe_place(command.target), f"data {data(command.data)}"]
     if isinstance(command, Copy):
-        return [f"from {place(recording, command.source)}", f"to {place(recording, command.target)}"]
+        return [f"from {recording.describe_place(command.source)}", f"to {recording.describe_place(command.target)}"]
     shape = f"{_dimensions(command.workgroup_count)} workgroups of {_dimensions(command.workgroup_size)}"
     lds = [f"{command.dynamic_lds} bytes of dynamic LDS"] if command.dynamic_lds else []
     return [shape, *lds, *arguments(recording, command)]
-
-
-def place(recording: Recording, location: Location) -> str:
-    """Bytes of a buffer, or of a slot whose end may be open: `y`[256:768], slot 1[0:]."""
-    if isinstance(location, Range):
-        name = recording.resources.buffers[location.resource].name
-        return f"{name}[{location.offset}:{location.offset + location.length}]"
-    end = "" if location.length is None else location.offset + location.length
-    return f"slot {location.slot}[{location.offset}:{end}]"
 
 
 def data(value: bytes) -> str:
@@ -87,7 +78,7 @@ def arguments(recording: Recording, command: Dispatch) -> list[str]:
 
 def _argument(recording: Recording, parameter: Any, kernarg: bytes, pointers: dict[int, Location]) -> str:
     if parameter.offset in pointers:
-        return place(recording, pointers[parameter.offset])
+        return recording.describe_place(pointers[parameter.offset])
     raw = kernarg[parameter.offset : parameter.offset + parameter.size]
     if parameter.kind.name == "POINTER":
         return "null"

@@ -19,6 +19,7 @@ from hipgraph_cb.errors import FailedPreconditionError, HipGraphError
 from hipgraph_cb.recording.collecting import ResourceCollector
 from hipgraph_cb.recording.commands import Command
 from hipgraph_cb.recording.dispatches import DispatchMaker
+from hipgraph_cb.recording.hazard_policy import HazardPolicy, hazard_policy
 from hipgraph_cb.recording.recording import Recording, command_place
 from hipgraph_cb.recording.transfers import make_copy, make_fill, make_update
 from hipgraph_cb.recording.validation import integer, text
@@ -63,6 +64,7 @@ class CommandBuffer:
         validate: bool = True,
         limits: DeviceLimits | None = None,
         owner: object = None,
+        hazards: HazardPolicy | str = HazardPolicy.IGNORE,
         build: Callable[[Recording], ProgramLike] | None = None,
     ) -> None:
         """
@@ -72,6 +74,8 @@ class CommandBuffer:
             validate: False leaves out the checks of values.
             limits: what the device can run; None checks against the kernel only.
             owner: the device; buffers and executables of another one are refused.
+            hazards: what `end` does about missing barriers: "ignore"; "warn" of all of them; or "raise" for those that
+                are certain, which is never so where the access of a kernel is not known.
             build: makes a program of the recording at `end`.
         """
         text(label)
@@ -79,6 +83,7 @@ class CommandBuffer:
         self.failure: BaseException | None = None
         self._state = State.INITIAL
         self._thread: int | None = None
+        self._hazards = hazard_policy(hazards)
         self._build = build
         self._recording: Recording | None = None
         self._program: ProgramLike | None = None
@@ -125,7 +130,7 @@ class CommandBuffer:
         """Finish: make the recording and, with a device, its program.
 
         Raises:
-            FailedPreconditionError: nothing is being recorded.
+            FailedPreconditionError: nothing is being recorded, or a barrier is missing and `hazards` is "raise".
             HipGraphError: the program could not be built; the state is FAILED then and `failure` keeps the reason.
         """
         if self._thread != get_ident():
@@ -138,6 +143,7 @@ class CommandBuffer:
                 binding_capacity=self._resources.binding_capacity,
                 label=self.label,
             )
+            self._hazards.apply(recording)
             program = None if self._build is None else self._build(recording)
         except BaseException as error:
             self._finish(State.FAILED, error)
@@ -240,6 +246,8 @@ class CommandBuffer:
         bindings: Sequence[Any] | None = None,
         constants: Sequence[int] | None = None,
         dynamic_lds: int = 0,
+        reads: Sequence[RangeLike | Slot] | None = None,
+        writes: Sequence[RangeLike | Slot] | None = None,
         label: str | None = None,
     ) -> None:
         """Launch a kernel. A count of zero in any dimension records nothing, whatever the arguments are.
@@ -252,6 +260,8 @@ class CommandBuffer:
             bindings: instead of `args`: what the kernel's pointers are, in order.
             constants: with `bindings`: the 32-bit words of its values, in order.
             dynamic_lds: bytes of LDS beyond what the kernel declares.
+            reads, writes: memory that the kernel reads and writes, for `Recording.hazards`: arguments whose access the
+                metadata does not state, and memory that is reached by other ways than an argument.
 
         Raises:
             InvalidArgumentError: no kernel, arguments that its metadata does not describe, a size it does not take.
@@ -262,7 +272,7 @@ class CommandBuffer:
         mark = self._resources.mark()
         try:
             command = self._dispatches.make(
-                export, workgroup_count, workgroup_size, args, bindings, constants, dynamic_lds, label
+                export, workgroup_count, workgroup_size, args, bindings, constants, dynamic_lds, reads, writes, label
             )
         except BaseException as error:
             self._abandon(mark, label, error)

@@ -91,6 +91,7 @@ class Dispatch(NamedTuple):
         dynamic_lds: bytes of LDS beyond what the kernel declares.
         kernarg: the explicit arguments at their offsets; pointers and everything hidden are zero.
         pointers: `(offset in the kernarg block, what its address is to be)`; null pointers are not listed.
+        accesses: what the caller declares: `(place, whether it is read, whether it is written)`.
         label: the caller's name for this dispatch.
     """
 
@@ -101,6 +102,7 @@ class Dispatch(NamedTuple):
     dynamic_lds: int
     kernarg: bytes
     pointers: tuple[tuple[int, Location], ...]
+    accesses: tuple[tuple[Location, bool, bool], ...] = ()
     label: str | None = None
 
 

@@ -73,6 +73,8 @@ class DispatchMaker:
         bindings: Sequence[object] | None,
         constants: Sequence[int] | None,
         dynamic_lds: object,
+        reads: Sequence[object] | None,
+        writes: Sequence[object] | None,
         label: str | None,
     ) -> Dispatch | None:
         """See `CommandBuffer.dispatch`."""
@@ -96,8 +98,9 @@ class DispatchMaker:
             packed = _pack_hal(plan, args, bindings, constants)
         pointers = self._pointers(plan, packed.pointers)
         executable = self._resources.executable(plan.executable)
+        accesses = () if reads is None and writes is None else self._accesses(reads or (), writes or ())
         count, size, lds = shape
-        return _new(Dispatch, (executable, plan.name, count, size, lds, packed.block, pointers, label))
+        return _new(Dispatch, (executable, plan.name, count, size, lds, packed.block, pointers, accesses, label))
 
     def _shape(self, plan: DispatchPlan, workgroup_count: object, size: object, dynamic_lds: object) -> Shape | None:
         """The launch shape, checked; None where there is no workgroup."""
@@ -124,6 +127,11 @@ class DispatchMaker:
         except HipGraphError as error:
             raise error.located(plan.parameter(offset)) from None
         return tuple(placed)
+
+    def _accesses(self, reads: Sequence[object], writes: Sequence[object]) -> tuple[tuple[Location, bool, bool], ...]:
+        locate = self._resources.locate
+        read = [(locate(value, "an entry of reads"), True, False) for value in reads]
+        return (*read, *((locate(value, "an entry of writes"), False, True) for value in writes))
 
     def _plan(self, export: Any) -> DispatchPlan:
         """The plan of a kernel, made or found.

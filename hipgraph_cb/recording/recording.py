@@ -9,12 +9,14 @@ from typing import TYPE_CHECKING, Any, overload
 
 from hipgraph_cb.errors import UnimplementedError
 from hipgraph_cb.recording.bindings import SlotUse, slot_uses
-from hipgraph_cb.recording.commands import Command, content
+from hipgraph_cb.recording.commands import Command, Location, SlotRange, content
 from hipgraph_cb.recording.dependencies import JoinPolicy, LayerEdges
 from hipgraph_cb.recording.resources import ResourceTable
 
 if TYPE_CHECKING:
     import os
+
+    from hipgraph_cb.recording.hazards import Finding
 
 
 class Recording(Sequence[Command]):
@@ -112,6 +114,18 @@ class Recording(Sequence[Command]):
     def where(self, index: int) -> str:
         """How messages call a command: its index, its label, the recording's label."""
         return command_place(index, self.commands[index].label, self.label)
+
+    def describe_place(self, place: Location) -> str:
+        """How messages and exports call a place: `y`[256:768], or slot 1[0:] where the binding table sets the end."""
+        end = "" if place.length is None else place.offset + place.length
+        name = f"slot {place.slot}" if isinstance(place, SlotRange) else self.resources.buffers[place.resource].name
+        return f"{name}[{place.offset}:{end}]"
+
+    def hazards(self) -> tuple[Finding, ...]:
+        """Missing barriers, and barriers that order nothing, in the order of the commands. See `recording.hazards`."""
+        from hipgraph_cb.recording.hazards import findings
+
+        return tuple(sorted(findings(self), key=lambda finding: finding.position))
 
     def to_dot(self, *, join: JoinPolicy = JoinPolicy.AUTO) -> str:
         """The graph in Graphviz's language, with the joins that the policy makes. See `hipgraph_cb.export.dot`."""

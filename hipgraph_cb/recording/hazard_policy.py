@@ -1,0 +1,70 @@
+"""What finishing a recording does about missing barriers."""
+
+from __future__ import annotations
+
+import warnings
+from enum import Enum
+from typing import TYPE_CHECKING
+
+from hipgraph_cb.errors import FailedPreconditionError, InvalidArgumentError
+
+if TYPE_CHECKING:
+    from hipgraph_cb.recording.recording import Recording
+
+SHOWN = 20
+"""A message lists this many findings: one missing barrier in a wide layer makes thousands of pairs."""
+
+
+class HazardWarning(UserWarning):
+    """A recording in which a barrier is missing, or may be."""
+
+
+class HazardPolicy(Enum):
+    IGNORE = "ignore"
+    WARN = "warn"
+    RAISE = "raise"
+
+    def apply(self, recording: Recording) -> None:
+        """Look for missing barriers and do what the policy says.
+
+        Raises:
+            FailedPreconditionError: the policy is RAISE and a barrier is certainly missing.
+        """
+        if self is HazardPolicy.IGNORE:
+            return
+        lines, more = _missing(recording, certain_only=self is HazardPolicy.RAISE)
+        if not lines:
+            return
+        what = "a barrier is missing" if len(lines) == 1 and not more else "barriers are missing"
+        detail = "\n".join([*lines, *(["..."] if more else [])])
+        if self is HazardPolicy.RAISE:
+            raise FailedPreconditionError(
+                what,
+                where="the recording" if recording.label is None else f"recording {recording.label!r}",
+                next_step="call execution_barrier() between the two commands",
+                detail=detail,
+            )
+        warnings.warn(f"{what}\n{detail}", HazardWarning, stacklevel=4)
+
+
+def _missing(recording: Recording, *, certain_only: bool) -> tuple[list[str], bool]:
+    """The first findings, and whether there are more."""
+    from hipgraph_cb.recording.hazards import MissingBarrier, findings
+
+    lines: list[str] = []
+    for finding in findings(recording, certain_only=certain_only):
+        if isinstance(finding, MissingBarrier):
+            if len(lines) == SHOWN:
+                return lines, True
+            lines.append(finding.text)
+    return lines, False
+
+
+def hazard_policy(value: HazardPolicy | str) -> HazardPolicy:
+    """The policy by its name. Raises InvalidArgumentError for another value."""
+    try:
+        return HazardPolicy(value)
+    except ValueError:
+        raise InvalidArgumentError(
+            "hazards is no policy", found=repr(value), allowed=", ".join(repr(policy.value) for policy in HazardPolicy)
+        ) from None

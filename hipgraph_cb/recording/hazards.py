@@ -1,0 +1,282 @@
+"""Who reads and writes what: barriers that are missing, and barriers that order nothing.
+
+What a transfer does to memory is known. What a kernel does is known where the caller declares it, where the metadata
+states an access, and for pointers to const; elsewhere a pointer counts as read and written and every finding that rests
+on it is only possible. A kernel is taken to stay within the ranges that it is given. Different slots are taken to hold
+different memory, since only the binding table knows better.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from enum import Enum
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from hipgraph_cb.recording.commands import Copy, Dispatch, Location, Range, SlotRange
+from hipgraph_cb.recording.validation import LARGEST
+
+if TYPE_CHECKING:
+    from hipgraph_cb.recording.recording import Recording
+
+
+class Access(NamedTuple):
+    """What a command does to a place in memory; `known` False: it may do less than this."""
+
+    place: Location
+    reads: bool
+    writes: bool
+    known: bool = True
+
+
+class HazardKind(Enum):
+    READ_AFTER_WRITE = "reads what is written"
+    WRITE_AFTER_READ = "writes what is read"
+    WRITE_AFTER_WRITE = "writes what is written"
+
+
+@dataclass(frozen=True)
+class MissingBarrier:
+    """Two commands that touch the same bytes, one of them writing, with nothing that orders them.
+
+    Attributes:
+        first, second: their indices, in the order of the calls.
+        place: the bytes they share.
+        kind: what the second does to what the first does.
+        certain: False where it rests on an access that is not known.
+        text: the finding in one line, with labels and names.
+    """
+
+    first: int
+    second: int
+    place: Location
+    kind: HazardKind
+    certain: bool
+    text: str
+
+    @property
+    def position(self) -> tuple[int, int]:
+        """Where the finding stands in a list."""
+        return self.second, self.first
+
+    def __str__(self) -> str:
+        return self.text
+
+
+@dataclass(frozen=True)
+class IdleBarrier:
+    """A barrier whose two sides share no bytes that either writes, so that it only costs time.
+
+    Each is judged by itself: of two idle barriers in a row, the second may be needed once the first is gone.
+
+    Attributes:
+        before: index of the first command behind it.
+        text: the finding in one line.
+    """
+
+    before: int
+    text: str
+
+    @property
+    def position(self) -> tuple[int, int]:
+        """Where the finding stands in a list: in front of the command."""
+        return self.before, -1
+
+    def __str__(self) -> str:
+        return self.text
+
+
+Finding = MissingBarrier | IdleBarrier
+
+_STATED = {"read_only": (True, False), "write_only": (False, True), "read_write": (True, True)}
+
+
+class AccessReader:
+    """What each command of a recording does to memory."""
+
+    def __init__(self, recording: Recording) -> None:
+        self._recording = recording
+        self._parameters: dict[tuple[int, str], dict[int, Any]] = {}
+
+    def of(self, index: int) -> list[Access]:
+        """The accesses of one command."""
+        command = self._recording[index]
+        if isinstance(command, Dispatch):
+            return self._of_dispatch(command)
+        if isinstance(command, Copy):
+            return [Access(command.source, True, False), Access(command.target, False, True)]
+        return [Access(command.target, False, True)]
+
+    def _of_dispatch(self, command: Dispatch) -> list[Access]:
+        declared = _merged(command.accesses)
+        accesses = [Access(place, reads, writes) for place, (reads, writes) in declared.items()]
+        parameters = self._parameters_of(command)
+        for offset, place in command.pointers:
+            if place not in declared:
+                accesses.append(_by_metadata(parameters[offset], place))
+        return accesses
+
+    def _parameters_of(self, command: Dispatch) -> dict[int, Any]:
+        key = command.executable, command.export
+        known = self._parameters.get(key)
+        if known is None:
+            verified = self._recording.resources.executables[command.executable].verified
+            parameters = verified.exports[command.export].layout.parameters
+            known = self._parameters[key] = {parameter.offset: parameter for parameter in parameters}
+        return known
+
+
+def _merged(accesses: Sequence[tuple[Location, bool, bool]]) -> dict[Location, tuple[bool, bool]]:
+    merged: dict[Location, tuple[bool, bool]] = {}
+    for place, reads, writes in accesses:
+        before = merged.get(place, (False, False))
+        merged[place] = (before[0] or reads, before[1] or writes)
+    return merged
+
+
+def _by_metadata(parameter: Any, place: Location) -> Access:
+    if parameter.is_const:
+        return Access(place, True, False)
+    stated = _STATED.get(parameter.access or "")
+    return Access(place, True, True, known=False) if stated is None else Access(place, *stated)
+
+
+def findings(recording: Recording, *, certain_only: bool = False) -> Iterator[Finding]:
+    """All missing barriers, layer by layer, each followed by the barrier behind its layer if that is idle.
+
+    Args:
+        certain_only: leave out what rests on unknown accesses, and idle barriers.
+    """
+    reader = AccessReader(recording)
+    previous: _LayerFootprint | None = None
+    for layer in recording.layers:
+        spans = _spans(reader, layer)
+        if certain_only:
+            spans = {memory: [span for span in group if span.known] for memory, group in spans.items()}
+        else:
+            footprint = _LayerFootprint(spans)
+            if previous is not None and not previous.conflicts(footprint):
+                yield IdleBarrier(layer[0], f"the barrier before {recording.where(layer[0])} orders nothing")
+            previous = footprint
+        for memory, group in spans.items():
+            for one, other in _conflicts(group):
+                yield _missing(recording, memory, one, other)
+
+
+class _Memory(NamedTuple):
+    """A buffer or a slot."""
+
+    is_slot: bool
+    number: int
+
+
+class _Span(NamedTuple):
+    start: int
+    end: int
+    command: int
+    reads: bool
+    writes: bool
+    known: bool
+
+
+def _spans(reader: AccessReader, layer: Sequence[int]) -> dict[_Memory, list[_Span]]:
+    spans: dict[_Memory, list[_Span]] = defaultdict(list)
+    for index in layer:
+        for place, reads, writes, known in reader.of(index):
+            memory = _Memory(isinstance(place, SlotRange), place[0])
+            end = LARGEST if place.length is None else place.offset + place.length
+            if end > place.offset:
+                spans[memory].append(_Span(place.offset, end, index, reads, writes, known))
+    return spans
+
+
+def _conflicts(spans: list[_Span]) -> Iterator[tuple[_Span, _Span]]:
+    """Pairs of different commands that overlap, at least one of them writing.
+
+    A sweep by start. Whatever is looked at is either a pair to report or is over and dropped, so the cost is that of
+    sorting and of the answer: thousands of readers of one buffer are not compared with each other.
+    """
+    readers: list[_Span] = []
+    writers: list[_Span] = []
+    for span in sorted(spans):
+        writers = [other for other in writers if other.end > span.start]
+        if span.writes:
+            readers = [other for other in readers if other.end > span.start]
+        for other in [*writers, *readers] if span.writes else writers:
+            if other.command != span.command:
+                yield (other, span) if other.command < span.command else (span, other)
+        (writers if span.writes else readers).append(span)
+
+
+def _missing(recording: Recording, memory: _Memory, first: _Span, second: _Span) -> MissingBarrier:
+    start, end = max(first.start, second.start), min(first.end, second.end)
+    place: Location
+    if memory.is_slot:
+        place = SlotRange(memory.number, start, None if end == LARGEST else end - start)
+    else:
+        place = Range(memory.number, start, end - start)
+    kind = _kind(first, second)
+    certain = first.known and second.known
+    text = (
+        f"{recording.where(second.command)} {_verb(second, kind is not HazardKind.READ_AFTER_WRITE)} "
+        f"{recording.describe_place(place)}, which {recording.where(first.command)} "
+        f"{_verb(first, kind is not HazardKind.WRITE_AFTER_READ)}: no barrier between them"
+    )
+    return MissingBarrier(first.command, second.command, place, kind, certain, text)
+
+
+def _verb(span: _Span, writes: bool) -> str:
+    verb = "write" if writes else "read"
+    return f"{verb}s" if span.known else f"may {verb}"
+
+
+def _kind(first: _Span, second: _Span) -> HazardKind:
+    if first.writes:
+        return HazardKind.READ_AFTER_WRITE if second.reads else HazardKind.WRITE_AFTER_WRITE
+    return HazardKind.WRITE_AFTER_READ
+
+
+class _LayerFootprint:
+    """What a layer touches and what it writes, as merged intervals per buffer or slot."""
+
+    def __init__(self, spans: dict[_Memory, list[_Span]]) -> None:
+        self.touched = {memory: _union(group) for memory, group in spans.items()}
+        self.written = {
+            memory: _union([span for span in group if span.writes])
+            for memory, group in spans.items()
+            if any(span.writes for span in group)
+        }
+
+    def conflicts(self, later: _LayerFootprint) -> bool:
+        """Whether the layers share bytes that one of them writes; slots may hold any memory, their own or another's."""
+        return _share(self.written, later.touched) or _share(self.touched, later.written)
+
+
+def _union(spans: Sequence[_Span]) -> list[tuple[int, int]]:
+    merged: list[tuple[int, int]] = []
+    for span in sorted(spans):
+        if merged and span.start <= merged[-1][1]:
+            merged[-1] = (merged[-1][0], max(merged[-1][1], span.end))
+        else:
+            merged.append((span.start, span.end))
+    return merged
+
+
+_Footprint = dict[_Memory, list[tuple[int, int]]]
+
+
+def _share(one: _Footprint, other: _Footprint) -> bool:
+    for memory, intervals in one.items():
+        if any(memory != each and (memory.is_slot or each.is_slot) for each in other):
+            return True
+        if _overlap(intervals, other.get(memory, [])):
+            return True
+    return False
+
+
+def _overlap(one: list[tuple[int, int]], other: list[tuple[int, int]]) -> bool:
+    """Whether any two intervals of two sorted lists of disjoint ones share a byte."""
+    tagged = sorted([(start, end, 0) for start, end in one] + [(start, end, 1) for start, end in other])
+    return any(end > start and side != next_side for (_, end, side), (start, _, next_side) in pairwise(tagged))

@@ -3,3 +3,8 @@
 import os
 
 os.environ["HIPGRAPH_CB_VIRTUAL"] = "gfx942"
+
+
+def pytest_make_parametrize_id(val: object, argname: str) -> str | None:
+    """Names of functions in test ids: their addresses differ from process to process."""
+    return f"{argname}-{getattr(val, '__name__', 'callable')}" if callable(val) else None

@@ -195,7 +195,7 @@ def prepared(operands):
     return state
 
 
-@pytest.mark.parametrize(("text", "code", "rule"), [*UNARY, *BINARY, *TERNARY], ids=lambda value: str(value)[:40])
+@pytest.mark.parametrize(("text", "code", "rule"), [*UNARY, *BINARY, *TERNARY])
 def test_every_combination_of_edge_values(text, code, rule):
     count = rule.__code__.co_argcount if hasattr(rule, "__code__") and rule.__code__.co_argcount else None
     count = count or (3 if (text, code, rule) in TERNARY else 2)
@@ -208,7 +208,7 @@ def test_every_combination_of_edge_values(text, code, rule):
     assert lanes_of(state, 4).ravel().tolist() == expected, text
 
 
-@pytest.mark.parametrize(("text", "code", "rule"), WIDE, ids=lambda value: str(value)[:40])
+@pytest.mark.parametrize(("text", "code", "rule"), WIDE)
 def test_64_bit_instructions(text, code, rule):
     a, b = combinations(LONGS, 2, np.uint64)
     amount = combinations(INTEGERS, 2)[0][:1].repeat(len(a), 0)

@@ -2,7 +2,9 @@
 
 The scaling rules are those of the CDNA3 ISA document. For v_div_fmas the document gives one factor (2**32); only a
 factor that undoes v_div_scale's 2**64 (2**128 in f64) in the right direction gives the quotient, so the exponent of the
-addend, which is the quotient so far, decides between 2**64 and 2**-64.
+addend, which is the quotient so far, decides between 2**64 and 2**-64. For v_div_fixup the document tests an infinite
+denominator for overflow, which an earlier rule has caught already; what overflows for certain is a numerator whose
+exponent is that much larger, and there the steps before give NaN.
 """
 
 from __future__ import annotations
@@ -36,12 +38,13 @@ class Format:
     far_apart: int
     tiny_numerator: int
     underflow: int
+    overflow: int
 
 
 FORMATS = {
-    "f16": Format(np.uint16, 10, 31, 0, 0, 0, -30),
-    "f32": Format(np.uint32, 23, 255, 64, 96, 23, -150),
-    "f64": Format(np.uint64, 52, 2047, 128, 768, 53, -1075),
+    "f16": Format(np.uint16, 10, 31, 0, 0, 0, -30, 64),
+    "f32": Format(np.uint32, 23, 255, 64, 96, 23, -150, 128),
+    "f64": Format(np.uint64, 52, 2047, 128, 768, 53, -1075, 1024),
 }
 
 
@@ -123,8 +126,8 @@ def div_fixup(quotient: Float, denominator: Float, numerator: Float) -> Float:
     form = FORMATS[f"f{quotient.dtype.itemsize * 8}"]
     kind = quotient.dtype.type
     magnitude = np.abs(quotient)
-    numerator_exponent, denominator_exponent = biased_exponent(numerator, form), biased_exponent(denominator, form)
-    magnitude = np.where(numerator_exponent - denominator_exponent < form.underflow, kind(0), magnitude)
+    gap = biased_exponent(numerator, form) - biased_exponent(denominator, form)
+    magnitude = np.where(gap < form.underflow, kind(0), np.where(gap > form.overflow, kind(np.inf), magnitude))
     magnitude = np.where(np.isinf(denominator) | (numerator == 0), kind(0), magnitude)
     magnitude = np.where((denominator == 0) | np.isinf(numerator), kind(np.inf), magnitude)
     signed = np.copysign(magnitude, np.where(np.signbit(denominator) ^ np.signbit(numerator), kind(-1), kind(1)))

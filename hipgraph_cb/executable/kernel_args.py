@@ -6,6 +6,7 @@ written past the kernarg size.
 
 from __future__ import annotations
 
+import struct
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import Enum
@@ -14,6 +15,8 @@ from typing import NamedTuple
 
 from hipgraph_cb.errors import InvalidArgumentError
 from hipgraph_cb.executable.metadata import ArgumentMetadata, KernelMetadata
+from hipgraph_cb.executable.packing import NOT_POINTERS, Packer
+from hipgraph_cb.executable.packing import packer as packer_for
 from hipgraph_cb.executable.scalars import Encoder, ScalarError, encoder
 
 
@@ -33,7 +36,9 @@ _KINDS = {
 }
 
 # Plain values that people pass where a buffer belongs; the caller refuses whatever else is no buffer.
-_NOT_POINTERS = frozenset({bool, int, float, bytes, str})
+MOST_PACKERS = 256
+"""Combinations of argument types that one layout remembers."""
+_new = tuple.__new__
 
 
 @dataclass(frozen=True)
@@ -124,6 +129,20 @@ class KernargLayout:
         Raises:
             InvalidArgumentError: wrong count, size or type; the signature and what was given are part of the message.
         """
+        types = tuple(map(type, values))
+        packer = self._packers.get(types)
+        if packer is not None:
+            try:
+                block = packer.pack(*packer.numbers(values))
+                return _new(PackedArguments, (block, tuple([(offset, values[i]) for offset, i in packer.pointers])))
+            except (struct.error, OverflowError):
+                pass  # a number that does not fit: said below
+        packed = self._pack_each(values)
+        if types not in self._packers and len(self._packers) < MOST_PACKERS:
+            self._packers[types] = packer_for(self.parameters, self._are_pointers, self.size, types)
+        return packed
+
+    def _pack_each(self, values: Sequence[object]) -> PackedArguments:
         writers = self._writers
         if len(values) != len(writers):
             raise self._wrong_count(values)
@@ -137,7 +156,7 @@ class KernargLayout:
                     raise self._wrong_value(values, offset, error.found, error.allowed) from None
             elif value is None or (type(value) is int and value == 0):
                 continue
-            elif type(value) in _NOT_POINTERS:
+            elif type(value) in NOT_POINTERS:
                 found = f"{type(value).__name__} {_shown(value)}"
                 raise self._wrong_value(values, offset, found, "a buffer, a view, a slot, or None for null")
             else:
@@ -172,6 +191,15 @@ class KernargLayout:
             else:
                 values.append(next(given) if parameter.kind is ParameterKind.POINTER else None)
         return self.pack(values)
+
+    @cached_property
+    def _packers(self) -> dict[tuple[type, ...], Packer | None]:
+        """By the types of the arguments: how to pack them fast, or None where each has to be looked at."""
+        return {}
+
+    @cached_property
+    def _are_pointers(self) -> tuple[bool, ...]:
+        return tuple(parameter.kind is ParameterKind.POINTER for parameter in self.parameters)
 
     @cached_property
     def _writers(self) -> tuple[tuple[int, int, Encoder | None], ...]:

@@ -31,9 +31,9 @@ _NAMED_TYPES: dict[str, tuple[str, int]] = {
     "double": ("float", 8),
 }
 _FLOAT_OF_SIZE = {2: "<e", 4: "<f", 8: "<d"}
-_FLOAT_FORMATS = {(size, kind): form for size, form in _FLOAT_OF_SIZE.items() for kind in ("float", "untyped")}
+_FLOAT_FORMATS = {(size, kind): form[1:] for size, form in _FLOAT_OF_SIZE.items() for kind in ("float", "untyped")}
 _INTEGER_FORMATS = {
-    (size, kind): "<" + (form.lower() if kind == "signed" else form)
+    (size, kind): form.lower() if kind == "signed" else form
     for size, form in {1: "B", 2: "H", 4: "I", 8: "Q"}.items()
     for kind in ("signed", "unsigned", "untyped")
 }
@@ -57,10 +57,10 @@ def encoder(size: int, type_name: str | None) -> Encoder:
     A numpy scalar, an array or bytes must have the exact size. A Python number follows `type_name` where it is known;
     else a float takes the IEEE format of the size and an int two's complement.
     """
-    kind, named_size = _NAMED_TYPES.get(type_name or "", ("untyped", size))
-    if named_size != size:
-        kind = "untyped"
-    fast = {int: _fast_format(_INTEGER_FORMATS, size, kind), float: _fast_format(_FLOAT_FORMATS, size, kind)}
+    kind = _kind(size, type_name)
+    fast: dict[type, Callable[[object], bytes] | None] = {
+        number: _fast_pack(number_format(size, type_name, number)) for number in (int, float)
+    }
 
     def encode(value: object) -> bytes:
         pack = fast.get(type(value))
@@ -78,10 +78,24 @@ def encoder(size: int, type_name: str | None) -> Encoder:
     return encode
 
 
-def _fast_format(formats: dict[tuple[int, str], str], size: int, kind: str) -> Callable[[object], bytes] | None:
+def number_format(size: int, type_name: str | None, number: type) -> str | None:
+    """The `struct` format that packs a Python number of type `number` as `encoder` does, or refuses it; None if none.
+
+    What `struct` refuses may still be right: a negative number for an untyped parameter.
+    """
+    if number is int:
+        return _INTEGER_FORMATS.get((size, _kind(size, type_name)))
+    return _FLOAT_FORMATS.get((size, _kind(size, type_name))) if number is float else None
+
+
+def _kind(size: int, type_name: str | None) -> str:
+    kind, named_size = _NAMED_TYPES.get(type_name or "", ("untyped", size))
+    return kind if named_size == size else "untyped"
+
+
+def _fast_pack(form: str | None) -> Callable[[object], bytes] | None:
     """`struct` packs a Python number in one call where its type and the parameter's agree."""
-    found = formats.get((size, kind))
-    return struct.Struct(found).pack if found else None
+    return struct.Struct(f"<{form}").pack if form else None
 
 
 def _encode_integer(value: int, size: int, kind: str) -> bytes:

@@ -57,6 +57,21 @@ class HipApi:
             return result[1]
         return result[1:] or None
 
+    def bound(self, name: str) -> Callable[..., Any]:
+        """`call` for one function with one out value, for use in a loop."""
+
+        def call(*arguments: Any) -> Any:
+            try:
+                code, value = functions[name](*arguments)
+            except (RuntimeError, ValueError) as error:
+                raise _call_failure(self, name, error) from error
+            if code:
+                raise self.error(name, code)
+            return value
+
+        functions = self._functions
+        return call
+
     def query(self, name: str, *arguments: Any, where: str | None = None) -> bool:
         """Call a function that answers "done" with hipSuccess and "not yet" with hipErrorNotReady."""
         try:

@@ -15,6 +15,9 @@ class DependencyArray:
     def write(self, handles: list[Any]) -> Any:
         """Put the handles into the array; returns what hip-python takes as `pDependencies`."""
         count = len(handles)
+        if count == 1:
+            self._array[0] = handles[0]
+            return self._pointer
         if count > self._capacity:
             self._reserve(2 * count)
         self._array[:count] = handles

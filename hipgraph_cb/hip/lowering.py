@@ -39,7 +39,8 @@ def add_nodes(
         HipError: HIP refused a node; the message names the command.
         UnimplementedError: the policy joins layers by a kernel.
     """
-    commands, preparations, call = recording.commands, arguments.preparations, api.call
+    commands = recording.commands
+    steps = {kind: (api.bound(name), arguments.preparations[kind]) for kind, name in ADD.items()}
     dependencies = DependencyArray()
     handles: list[int] = []
     previous: list[int] = []
@@ -52,9 +53,9 @@ def add_nodes(
         previous = []
         for index in layer:
             command = commands[index]
-            kind = type(command)
+            add, prepare = steps[type(command)]
             try:
-                node = call(ADD[kind], graph, pointer, count, *preparations[kind](command))
+                node = add(graph, pointer, count, *prepare(command))
             except HipGraphError as error:
                 raise error.located(recording.where(index)) from None
             previous.append(int(node))

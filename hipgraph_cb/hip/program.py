@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from hipgraph_cb.device import Program
+from hipgraph_cb.errors import HipGraphError
 from hipgraph_cb.hip.commands import CommandArguments
 from hipgraph_cb.hip.graph import ExecutableGraph
 from hipgraph_cb.hip.rebinding import FormerBindings, SlotRecord
@@ -72,7 +73,10 @@ class HipProgram(Program):
     def _launch(self, queue: Queue) -> None:
         needs = self._needs
         with queue.lock:
-            self._api.call("hipGraphLaunch", needs.executable, queue.native, where=self._work)
+            try:
+                self._api.call("hipGraphLaunch", needs.executable, queue.native)
+            except HipGraphError as error:
+                raise error.located(self._work) from None
             queue.last_work = self._work
             queue.enqueued = needs.tickets[queue] = queue.enqueued + 1
 

@@ -74,7 +74,7 @@ class KernelParameters:
         arguments[: len(kernarg)] = kernarg
         for offset, place in command.pointers:
             # by index: unpacking a named tuple costs several times as much
-            write_pointer(arguments, offset, addresses[place[0]] + place[1])  # type: ignore[index]
+            write_pointer(arguments, offset, addresses[place[0]] + place[1])
         if command[2:5] != self._shape:
             self._write_shape(command)
         return self._result

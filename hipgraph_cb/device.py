@@ -502,6 +502,7 @@ class Device(Resource):
         binding_capacity: int = 0,
         join: JoinPolicy | str | None = None,
         validate: bool = True,
+        hazards: str = "ignore",
     ) -> CommandBuffer:
         """A recorder whose `end()` also makes the program for this device.
 
@@ -510,6 +511,7 @@ class Device(Resource):
             binding_capacity: how many slots a replay may bind.
             join: what a barrier between two wide layers becomes ("edges", "empty", "kernel", "auto").
             validate: check every command; the rules of the recorder's states stay in force without it.
+            hazards: what `end` does about missing barriers: "ignore", "warn", or "raise" for those that are certain.
         """
         from hipgraph_cb.recording.command_buffer import CommandBuffer
 
@@ -521,6 +523,7 @@ class Device(Resource):
             validate=validate,
             limits=self.limits,
             owner=self,
+            hazards=hazards,
             build=lambda recording: self._program(recording, None, policy),
         )
 

@@ -9,19 +9,22 @@ and two threads have none between them, so calls from another thread are refused
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from enum import Enum
 from threading import get_ident
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Protocol
 
-from hipgraph_cb.errors import FailedPreconditionError, HipGraphError
+from hipgraph_cb.errors import FailedPreconditionError, HipGraphError, InvalidArgumentError
 from hipgraph_cb.recording.collecting import ResourceCollector
 from hipgraph_cb.recording.commands import Command
 from hipgraph_cb.recording.dispatches import DispatchMaker
+from hipgraph_cb.recording.groups import GroupStack
 from hipgraph_cb.recording.hazard_policy import HazardPolicy, hazard_policy
+from hipgraph_cb.recording.pushed import PushedArguments
 from hipgraph_cb.recording.recording import Recording, command_place
-from hipgraph_cb.recording.transfers import make_copy, make_fill, make_update
+from hipgraph_cb.recording.transfers import make_copy, make_discard, make_fill, make_update
 from hipgraph_cb.recording.validation import integer, text
 
 if TYPE_CHECKING:
@@ -93,6 +96,8 @@ class CommandBuffer:
         self._commands: list[Command] = []
         self._layer_starts: list[int] = []
         self._barrier_pending = True
+        self._groups = GroupStack()
+        self._pushed = PushedArguments()
 
     @property
     def state(self) -> State:
@@ -130,11 +135,11 @@ class CommandBuffer:
         """Finish: make the recording and, with a device, its program.
 
         Raises:
-            FailedPreconditionError: nothing is being recorded, or a barrier is missing and `hazards` is "raise".
+            FailedPreconditionError: nothing is being recorded; a debug group is open; or a barrier is missing and
+                `hazards` is "raise".
             HipGraphError: the program could not be built; the state is FAILED then and `failure` keeps the reason.
         """
-        if self._thread != get_ident():
-            raise self._refusal("end", State.RECORDING)
+        self._require_recording("end")
         try:
             recording = Recording(
                 self._commands,
@@ -142,6 +147,7 @@ class CommandBuffer:
                 resources=self._resources.table(),
                 binding_capacity=self._resources.binding_capacity,
                 label=self.label,
+                groups=self._groups.finish(),
             )
             self._hazards.apply(recording)
             program = None if self._build is None else self._build(recording)
@@ -173,9 +179,65 @@ class CommandBuffer:
 
         It costs nothing until a command follows (R2).
         """
-        if self._thread != get_ident():
-            raise self._refusal("execution_barrier", State.RECORDING)
+        self._require_recording("execution_barrier")
         self._barrier_pending = True
+
+    def begin_debug_group(self, label: str) -> None:
+        """Name the commands that follow, up to the matching `end_debug_group`; groups nest."""
+        self._require_recording("begin_debug_group")
+        if label is None:
+            raise InvalidArgumentError("a debug group needs a label", where=self._describe(), allowed="a str")
+        text(label)
+        self._groups.begin(label, len(self._commands))
+
+    def end_debug_group(self) -> None:
+        """Close the innermost debug group; FailedPreconditionError when none is open."""
+        self._require_recording("end_debug_group")
+        try:
+            self._groups.end(len(self._commands))
+        except HipGraphError as error:
+            raise error.located(self._describe()) from None
+
+    @contextmanager
+    def debug_group(self, label: str) -> Iterator[None]:
+        """A debug group round the commands of a `with` block."""
+        self.begin_debug_group(label)
+        try:
+            yield
+        finally:
+            if self._state is State.RECORDING:
+                self.end_debug_group()
+
+    def push_constants(self, offset: int, values: Any) -> None:
+        """Set 32-bit words for the dispatches that follow and give neither `args` nor `bindings` nor `constants`.
+
+        Args:
+            offset: bytes from the start of the 256-byte area, a multiple of 4.
+            values: ints of 32 bits, or host data of whole words.
+
+        Raises:
+            InvalidArgumentError: no words, or an offset between words.
+            OutOfRangeError: words beyond the area, or an int of more than 32 bits.
+        """
+        self._push("push_constants", self._pushed.push_constants, offset, values)
+
+    def push_descriptor_set(self, number: int, bindings: Any) -> None:
+        """Set the bindings of one descriptor set, all of them, for dispatches as `push_constants` does.
+
+        Args:
+            number: which set, 0 to 3; a dispatch takes the bindings of all sets in order.
+            bindings: buffers, views, slots or None in order, or `{binding: buffer}` without gaps.
+
+        Raises:
+            InvalidArgumentError: neither, or a gap.
+            OutOfRangeError: another set.
+            ResourceExhaustedError: more than 16 bindings.
+        """
+        self._push("push_descriptor_set", self._pushed.push_set, number, bindings)
+
+    def discard_buffer(self, target: RangeLike | Slot, *, offset: int = 0, length: int | None = None) -> None:
+        """Say that these bytes are not needed any more. Checked like a fill, and records nothing."""
+        self._record("discard_buffer", None, make_discard, target, offset, length)
 
     def fill_buffer(
         self,
@@ -191,7 +253,8 @@ class CommandBuffer:
 
         Args:
             target: a buffer, a view or a slot.
-            pattern: an int, which takes `pattern_length` bytes, or 1, 2 or 4 bytes, or a NumPy scalar.
+            pattern: an int, which takes `pattern_length` bytes, or bytes, or a NumPy scalar; of 1, 2, 4, 8 or
+                16 bytes. 8 and 16 that do not repeat a shorter pattern are kept as data and limited to 64 MiB.
             offset: where to start in the target; with the target's own offset a multiple of the pattern's length.
             length: bytes, a multiple of the pattern's length; None fills to the end. Zero records nothing.
 
@@ -258,7 +321,8 @@ class CommandBuffer:
             workgroup_size: work-items per workgroup, an int or up to three; None takes what the code object requires.
             args: the kernel's own arguments, in order; memory as buffers, views or slots.
             bindings: instead of `args`: what the kernel's pointers are, in order.
-            constants: with `bindings`: the 32-bit words of its values, in order.
+            constants: with `bindings`: the 32-bit words of its values, in order. Without any of the three, what was
+                pushed is taken.
             dynamic_lds: bytes of LDS beyond what the kernel declares.
             reads, writes: memory that the kernel reads and writes, for `Recording.hazards`: arguments whose access the
                 metadata does not state, and memory that is reached by other ways than an argument.
@@ -271,18 +335,36 @@ class CommandBuffer:
             raise self._refusal("dispatch", State.RECORDING)
         mark = self._resources.mark()
         try:
+            pushed = self._pushed if self._pushed and args is bindings is constants is None else None
             command = self._dispatches.make(
-                export, workgroup_count, workgroup_size, args, bindings, constants, dynamic_lds, reads, writes, label
+                export,
+                workgroup_count,
+                workgroup_size,
+                args,
+                bindings,
+                constants,
+                dynamic_lds,
+                reads,
+                writes,
+                pushed,
+                label,
             )
         except BaseException as error:
             self._abandon(mark, label, error)
             raise
         self._append(mark, command)
 
+    def _push(self, verb: str, push: Callable[[Any, Any], None], where: Any, values: Any) -> None:
+        """Change what is pushed, all of it or, after an error, nothing."""
+        self._require_recording(verb)
+        try:
+            push(where, values)
+        except HipGraphError as error:
+            raise error.located(f"{verb} before {self._next_place(None)}") from None
+
     def _record(self, verb: str, label: str | None, make: Callable[..., Command | None], *arguments: object) -> None:
         """Make a command from the resources and the arguments, and add it."""
-        if self._thread != get_ident():
-            raise self._refusal(verb, State.RECORDING)
+        self._require_recording(verb)
         mark = self._resources.mark()
         try:
             command = make(self._resources, *arguments, label)
@@ -295,7 +377,10 @@ class CommandBuffer:
         """Leave no trace of a call that raised (R1), and say in the error which command it was."""
         self._resources.rollback(mark)
         if isinstance(error, HipGraphError):
-            error.located(command_place(len(self._commands), label, self.label))
+            error.located(self._next_place(label))
+
+    def _next_place(self, label: str | None) -> str:
+        return command_place(len(self._commands), label, self._groups.path, self.label)
 
     def _append(self, mark: int, command: Command | None) -> None:
         """Add a command; one that does nothing leaves no trace either (R4)."""
@@ -313,6 +398,11 @@ class CommandBuffer:
         self._commands, self._layer_starts = [], []
         self._resources.rollback(0)
         self._dispatches = DispatchMaker(self._resources, None)
+        self._pushed = PushedArguments()
+
+    def _require_recording(self, verb: str) -> None:
+        if self._thread != get_ident():
+            raise self._refusal(verb, State.RECORDING)
 
     def _refusal(self, verb: str, wanted: State) -> FailedPreconditionError:
         if self._state is State.RECORDING is wanted:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from hipgraph_cb.errors import HipGraphError, InvalidArgumentError
 from hipgraph_cb.recording.collecting import ResourceCollector
 from hipgraph_cb.recording.commands import Dimensions, Dispatch, Location
+from hipgraph_cb.recording.pushed import PushedArguments
 from hipgraph_cb.recording.validation import integer, text
 from hipgraph_cb.recording.workgroups import check_grid, check_lds, check_size, dimensions, workgroup_size
 
@@ -75,6 +76,7 @@ class DispatchMaker:
         dynamic_lds: object,
         reads: Sequence[object] | None,
         writes: Sequence[object] | None,
+        pushed: PushedArguments | None,
         label: str | None,
     ) -> Dispatch | None:
         """See `CommandBuffer.dispatch`."""
@@ -92,7 +94,9 @@ class DispatchMaker:
                 plan.given = given
         if shape is None:
             return None
-        if bindings is None and constants is None:
+        if pushed is not None:
+            packed = pushed.pack(plan.layout)
+        elif bindings is None and constants is None:
             packed = plan.pack(() if args is None else args)
         else:
             packed = _pack_hal(plan, args, bindings, constants)

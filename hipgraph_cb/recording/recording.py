@@ -11,6 +11,7 @@ from hipgraph_cb.errors import UnimplementedError
 from hipgraph_cb.recording.bindings import SlotUse, slot_uses
 from hipgraph_cb.recording.commands import Command, Location, SlotRange, content
 from hipgraph_cb.recording.dependencies import JoinPolicy, LayerEdges
+from hipgraph_cb.recording.groups import Group, paths
 from hipgraph_cb.recording.resources import ResourceTable
 
 if TYPE_CHECKING:
@@ -32,6 +33,7 @@ class Recording(Sequence[Command]):
         resources: what the ids in the commands stand for.
         binding_capacity: entries of the binding table that slots may refer to.
         label: the caller's name for it.
+        groups: the debug groups, outer before inner; like labels they do not count for equality.
     """
 
     def __init__(
@@ -42,12 +44,14 @@ class Recording(Sequence[Command]):
         resources: ResourceTable | None = None,
         binding_capacity: int = 0,
         label: str | None = None,
+        groups: Sequence[Group] = (),
     ) -> None:
         self.commands = tuple(commands)
         self.layer_starts = tuple(layer_starts) or ((0,) if self.commands else ())
         self.resources = ResourceTable() if resources is None else resources
         self.binding_capacity = binding_capacity
         self.label = label
+        self.groups = tuple(groups)
         self._frozen = True
 
     def __setattr__(self, name: str, value: Any) -> None:
@@ -73,6 +77,11 @@ class Recording(Sequence[Command]):
     def slots(self) -> tuple[SlotUse, ...]:
         """What the commands ask of each slot of the binding table, up to the last one used."""
         return slot_uses(self.commands) if self.binding_capacity else ()
+
+    @cached_property
+    def group_paths(self) -> tuple[tuple[str, ...], ...]:
+        """For each command the labels of its debug groups, outermost first."""
+        return paths(self.groups, len(self.commands))
 
     @overload
     def __getitem__(self, index: int) -> Command: ...
@@ -112,8 +121,9 @@ class Recording(Sequence[Command]):
         return f"<Recording{'' if self.label is None else f' {self.label!r}'}: {listing}>"
 
     def where(self, index: int) -> str:
-        """How messages call a command: its index, its label, the recording's label."""
-        return command_place(index, self.commands[index].label, self.label)
+        """How messages call a command: its index, its label, its debug groups, the recording's label."""
+        groups = self.group_paths[index] if self.groups else ()
+        return command_place(index, self.commands[index].label, groups, self.label)
 
     def describe_place(self, place: Location) -> str:
         """How messages and exports call a place: `y`[256:768], or slot 1[0:] where the binding table sets the end."""
@@ -143,7 +153,8 @@ class Recording(Sequence[Command]):
         raise UnimplementedError("loading a recording is not implemented", found=f"load({str(path)!r})")
 
 
-def command_place(index: int, label: str | None, recording: str | None) -> str:
-    """`command 3 'label' in 'step'`, without what has no name."""
+def command_place(index: int, label: str | None, groups: Sequence[str], recording: str | None) -> str:
+    """`command 3 'label' in 'group' in 'step'`, from the inside out, without what has no name."""
     named = "" if label is None else f" {label!r}"
-    return f"command {index}{named}" + ("" if recording is None else f" in {recording!r}")
+    around = [*reversed(groups), *([] if recording is None else [recording])]
+    return f"command {index}{named}" + "".join(f" in {each!r}" for each in around)

@@ -6,6 +6,7 @@ then where the bytes lie.
 
 from __future__ import annotations
 
+from hipgraph_cb.errors import InvalidArgumentError, ResourceExhaustedError
 from hipgraph_cb.recording.collecting import ResourceCollector
 from hipgraph_cb.recording.commands import Copy, Fill, Location, Range, SlotRange, Update
 from hipgraph_cb.recording.validation import (
@@ -19,6 +20,12 @@ from hipgraph_cb.recording.validation import (
     text,
 )
 
+LONGEST_FILL = 4
+"""Bytes of the longest pattern that a fill command holds: HIP's memset nodes take elements of 1, 2 and 4 bytes."""
+
+LARGEST_LONG_FILL = 1 << 26
+"""A longer pattern becomes data of the whole length, up to these bytes of host memory."""
+
 
 def make_fill(
     resources: ResourceCollector,
@@ -28,7 +35,7 @@ def make_fill(
     offset: object,
     length: object,
     label: str | None,
-) -> Fill | None:
+) -> Fill | Update | None:
     """See `CommandBuffer.fill_buffer`."""
     text(label)
     data = pattern_bytes(pattern, pattern_length)
@@ -37,7 +44,41 @@ def make_fill(
         return None
     if resources.validate:
         check_pattern_fit(place.offset, place.length or 0, len(data))
+    if len(data) > LONGEST_FILL:
+        return _long_fill(place, data, label)
     return Fill(place, data, label)
+
+
+def _long_fill(place: Location, pattern: bytes, label: str | None) -> Fill | Update:
+    """A pattern of 8 or 16 bytes, which no memset node takes: as the shorter pattern it may consist of, else as data.
+
+    Copies that double what is written would need less memory and barriers of their own, which a layer has not.
+    """
+    short = next((pattern[:size] for size in (1, 2, 4) if pattern[:size] * (len(pattern) // size) == pattern), None)
+    if short is not None:
+        return Fill(place, short, label)
+    if place.length is None:
+        raise InvalidArgumentError(
+            "a long pattern cannot fill a slot to its end",
+            found=f"a pattern of {len(pattern)} bytes and no length",
+            next_step="pass length=, or give the slot a length",
+        )
+    if place.length > LARGEST_LONG_FILL:
+        raise ResourceExhaustedError(
+            "a fill with a long pattern is kept as host data, and this is too much of it",
+            found=f"{place.length} bytes with a pattern of {len(pattern)}",
+            allowed=f"{LARGEST_LONG_FILL} bytes",
+            next_step="fill with a kernel, or in parts that are copied",
+        )
+    copies = -(-place.length // len(pattern))
+    return Update(place, (pattern * copies)[: place.length], label)
+
+
+def make_discard(
+    resources: ResourceCollector, target: object, offset: object, length: object, label: str | None
+) -> None:
+    """See `CommandBuffer.discard_buffer`."""
+    narrow(resources, resources.locate(target, "target"), offset, length, "offset")
 
 
 def make_update(

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 LARGEST = (1 << 64) - 1
 """Offsets and lengths are unsigned 64-bit numbers (R6)."""
 
-PATTERN_LENGTHS = (1, 2, 4)
+PATTERN_LENGTHS = (1, 2, 4, 8, 16)
 
 
 def integer(value: object, name: str, *, largest: int = LARGEST) -> int:
@@ -94,7 +94,7 @@ def pattern_bytes(pattern: object, pattern_length: object) -> bytes:
         pattern_length: bytes of an int pattern. Beside another kind of pattern it is 4, the default, or its length.
 
     Raises:
-        InvalidArgumentError: another kind of pattern or another length than 1, 2 or 4.
+        InvalidArgumentError: another kind of pattern or a length that is none of `PATTERN_LENGTHS`.
         OutOfRangeError: an int that does not fit in `pattern_length` bytes.
     """
     length = integer(pattern_length, "pattern_length")
@@ -112,7 +112,7 @@ def pattern_bytes(pattern: object, pattern_length: object) -> bytes:
     raise InvalidArgumentError(
         "the pattern has no fixed bytes",
         found=f"{pattern!r} ({type(pattern).__name__})",
-        allowed="an int, bytes of length 1, 2 or 4, or a NumPy scalar",
+        allowed="an int, bytes, or a NumPy scalar",
         next_step="give a float as numpy.float32(value)",
     )
 
@@ -124,7 +124,7 @@ def _is_numpy_scalar(value: object) -> bool:
 def _check_pattern_length(length: int) -> None:
     if length not in PATTERN_LENGTHS:
         raise InvalidArgumentError(
-            "the pattern has the wrong length", found=f"{length} bytes", allowed="1, 2 or 4 bytes"
+            "the pattern has the wrong length", found=f"{length} bytes", allowed="1, 2, 4, 8 or 16 bytes"
         )
 
 

@@ -54,7 +54,7 @@ def test_a_pattern_without_fixed_bytes_is_refused(cb, x, pattern):
         cb.fill_buffer(x, pattern)
 
 
-@pytest.mark.parametrize("length", [0, 3, 5, 8, 16])
+@pytest.mark.parametrize("length", [0, 3, 5, 7, 12, 32])
 def test_a_pattern_of_another_length_is_refused(cb, x, length):
     for call in (
         lambda: cb.fill_buffer(x, 0, pattern_length=length, length=480),
@@ -64,7 +64,7 @@ def test_a_pattern_of_another_length_is_refused(cb, x, length):
             "the pattern has the wrong length\n"
             "  where: command 0 in 'step'\n"
             f"  found: {length} bytes\n"
-            "  allowed: 1, 2 or 4 bytes"
+            "  allowed: 1, 2, 4, 8 or 16 bytes"
         )
 
 

@@ -70,3 +70,10 @@ class Slots:
 def zeros(device):
     """Makes a buffer of zero bytes."""
     return lambda size, label=None: device.from_host(np.zeros(size, np.uint8), label=label)
+
+
+@pytest.fixture(scope="session")
+def corpus():
+    """The path of a real code object of the corpus, for the processor of a device."""
+    folder = Path(__file__).parent.parent / "fixtures" / "corpus"
+    return lambda name, device: folder / f"{name}.{device.target.processor}.hsaco"

@@ -1,0 +1,152 @@
+"""What is wrong is refused with a whole message, and the device works afterwards."""
+
+import re
+
+import numpy as np
+import pytest
+
+from hipgraph_cb.errors import HipError, InvalidArgumentError, OutOfRangeError
+from hipgraph_cb.executable.verify import verify
+
+COUNT = 1024
+
+
+@pytest.fixture
+def saxpy(device, corpus):
+    return device.load(corpus("clang/k_cl", device))["saxpy"]
+
+
+@pytest.fixture(autouse=True)
+def works_afterwards(device, corpus):
+    """After every refusal a plain dispatch still gives the right answer."""
+    yield
+    x, y = device.from_host(np.arange(COUNT, dtype=np.float32)), device.from_host(np.ones(COUNT, np.float32))
+    with device.command_buffer() as cb:
+        cb.dispatch(device.load(corpus("clang/k_cl", device))["saxpy"], 4, 256, args=[y, x, 2.0, COUNT])
+    cb.replay()
+    assert np.array_equal(y.to_host(np.float32), 2 * np.arange(COUNT, dtype=np.float32) + 1)
+
+
+SIGNATURE = """signature of saxpy:
+  arg0: float* (pointer, 8 bytes at offset 0)
+  arg1: float* (pointer, 8 bytes at offset 8)
+  arg2: float (value, 4 bytes at offset 16)
+  arg3: uint (value, 4 bytes at offset 20)"""
+
+
+def refused(device, record, kind=InvalidArgumentError):
+    with pytest.raises(kind) as raised, device.command_buffer(label="step") as cb:
+        record(cb)
+    return str(raised.value)
+
+
+def test_a_missing_argument_prints_the_signature(device, saxpy):
+    y = device.allocate(4 * COUNT)
+    message = refused(device, lambda cb: cb.dispatch(saxpy, 4, 256, args=[y, y, 2.0], label="first"))
+    assert message == (
+        "saxpy: too few arguments\n"
+        "  where: command 0 'first' in 'step'\n"
+        "  found: 3 arguments (HipBuffer, HipBuffer, 2.0)\n"
+        "  allowed: 4 arguments\n"
+        f"  next: pass one value for each parameter, in this order\n{SIGNATURE}"
+    )
+
+
+def test_a_surplus_argument_prints_the_signature(device, saxpy):
+    y = device.allocate(4 * COUNT)
+    message = refused(device, lambda cb: cb.dispatch(saxpy, 4, 256, args=[y, y, 2.0, COUNT, 5]))
+    assert message == (
+        "saxpy: too many arguments\n"
+        "  where: command 0 in 'step'\n"
+        f"  found: 5 arguments (HipBuffer, HipBuffer, 2.0, {COUNT}, 5)\n"
+        "  allowed: 4 arguments\n"
+        f"  next: pass one value for each parameter, in this order\n{SIGNATURE}"
+    )
+
+
+def test_an_argument_of_the_wrong_size_prints_both_sizes(device, saxpy):
+    y = device.allocate(4 * COUNT)
+    message = refused(device, lambda cb: cb.dispatch(saxpy, 4, 256, args=[y, y, np.float64(2), COUNT]))
+    assert message == (
+        "saxpy: argument 2 (arg2: float) does not fit\n"
+        "  where: command 0 in 'step'\n"
+        f"  found: float64 of 8 bytes (given: HipBuffer, HipBuffer, np.float64(2.0), {COUNT})\n"
+        "  allowed: exactly 4 bytes\n"
+        f"  next: pass a value of the parameter's type\n{SIGNATURE}"
+    )
+
+
+def test_a_block_of_1024_on_a_kernel_compiled_for_256_names_the_attribute_to_change(device, saxpy):
+    y = device.allocate(4 * COUNT)
+    message = refused(device, lambda cb: cb.dispatch(saxpy, 1, 1024, args=[y, y, 2.0, COUNT]), OutOfRangeError)
+    assert message == (
+        "the workgroup is larger than kernel `saxpy` was compiled for\n"
+        "  where: command 0 in 'step'\n"
+        "  found: 1024 x 1 x 1 = 1024 work-items\n"
+        "  allowed: 256 work-items (max_flat_workgroup_size in its metadata)\n"
+        "  next: launch smaller workgroups, or compile with __attribute__((amdgpu_flat_work_group_size(1, 1024))), "
+        "in HIP __launch_bounds__(1024)"
+    )
+
+
+def test_a_truncated_code_object_is_refused_with_its_offset(device, corpus):
+    data = corpus("clang/k_cl", device).read_bytes()
+    with pytest.raises(OutOfRangeError) as raised:
+        device.load(data[:9000])
+    assert str(raised.value) == (
+        "segment 1 lies past the end of the file\n"
+        "  where: file offset 0\n"
+        "  found: 26180 bytes at offset 0\n"
+        "  allowed: a range inside the file's 9000 bytes\n"
+        "  next: the file is truncated; build or copy it again"
+    )
+
+
+def replay_and_wait(device, cb) -> HipError:
+    with pytest.raises(HipError) as raised:
+        cb.replay()
+        device.synchronize()
+    return raised.value
+
+
+def without_addresses(error: HipError) -> str:
+    return re.sub(r"0x7f[0-9a-f]+", "ADDRESS", str(error))
+
+
+def test_a_load_outside_any_allocation_names_instruction_lane_and_distance(device, saxpy):
+    x, y = device.allocate(4 * 1000, label="x"), device.allocate(4 * COUNT, label="y")
+    with device.command_buffer() as cb:
+        cb.dispatch(saxpy, 4, 256, args=[y, x, 2.0, COUNT])
+    error = replay_and_wait(device, cb)
+    assert (error.code, error.name) == (700, "hipErrorIllegalAddress")
+    # element 1000 is the first one past x: workgroup 3, wave 3, lane 40
+    assert re.sub("#[0-9]+", "#N", without_addresses(error)) == (
+        "hipStreamQuery returned 700 (hipErrorIllegalAddress)\n"
+        "  where: waiting for the device's own stream, last enqueued: a program without a label\n"
+        "kernel saxpy: memory access fault: 0 bytes past the end of `device memory #N`, 4000 bytes\n"
+        "  kernel: saxpy\n"
+        "  instruction: global_load_dword v4, v[0:1], off\n"
+        "  pc: ADDRESS (entry +0x58)\n"
+        "  workgroup: (3, 0, 0), wave 3, lane 40\n"
+        "  address: ADDRESS"
+    )
+
+
+def test_an_opcode_that_does_not_exist_is_named_with_its_address(device, corpus):
+    path = corpus("clang/k_cl", device)
+    data = bytearray(path.read_bytes())
+    code_object = verify(bytes(data)).code_object
+    start = code_object.file_offset(code_object.symbols["saxpy"].value, 4, "saxpy")
+    data[start : start + 4] = b"\xff\xff\xff\xff"
+    broken = device.load(bytes(data))["saxpy"]
+    y = device.allocate(4 * COUNT)
+    with device.command_buffer() as cb:
+        cb.dispatch(broken, 4, 256, args=[y, y, 2.0, COUNT])
+    error = replay_and_wait(device, cb)
+    assert (error.code, error.name) == (719, "hipErrorLaunchFailure")
+    assert without_addresses(error).endswith(
+        "kernel saxpy: illegal instruction: 0xffffffff belongs to no instruction format of gfx942\n"
+        "  kernel: saxpy\n"
+        "  pc: ADDRESS (entry +0x0)\n"
+        "  workgroup: (0, 0, 0), wave 0"
+    )

@@ -9,33 +9,101 @@ from pathlib import Path
 from typing import Any
 
 from hipgraph_cb.errors import HipGraphError
+from hipgraph_cb.executable.container import CODE_OBJECT, Container, read_container
 from hipgraph_cb.executable.verify import VerifiedExecutable, VerifiedExport, inspect, verify
 
 HELP = "print target, kernels, arguments and resources of a code object, and what is wrong with it"
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("file", type=Path, help="a code object (HSACO)")
+    parser.add_argument(
+        "file", type=Path, help="a code object (HSACO), or a file with some: bundle, wrapper, host file"
+    )
     parser.add_argument("--disassemble", metavar="KERNEL", help="print the instructions of a kernel instead")
-    parser.add_argument("--target", help="also check that it runs on this target, such as gfx942:xnack-")
+    parser.add_argument(
+        "--target",
+        action="append",
+        default=[],
+        help="also check that it runs on this target, such as gfx942:xnack-; may be given several times",
+    )
 
 
 def run(options: argparse.Namespace) -> int:
     data = options.file.read_bytes()
     try:
-        executable = verify(data, options.target) if options.target else inspect(data)
+        container = read_container(data)
+        found = _executables(data, container, options.target)
     except HipGraphError as error:
         message = {"file": str(options.file), "sound": False, "error": str(error)}
         print(json.dumps(message, indent=2) if options.json else f"{options.file}: {error}")
         return 1
     if options.disassemble:
-        return _disassemble(executable, options.disassemble, options.json)
-    facts = describe(executable)
+        return _disassemble(found[0], options.disassemble, options.json)
+    loads = {target: _why_not(data, target) for target in options.target} if len(options.target) > 1 else {}
+    sound = not any(executable.refused for executable in found) and not any(loads.values())
     if options.json:
-        print(json.dumps({"file": str(options.file), "sound": not executable.refused, **facts}, indent=2))
+        report = {"file": str(options.file), "sound": sound, **_container_facts(container), **_facts(found)}
+        targets = {"targets": {target: {"loads": not why, "reason": why} for target, why in loads.items()}}
+        print(json.dumps({**report, **(targets if loads else {})}, indent=2))
     else:
-        sys.stdout.write(as_text(options.file, facts))
-    return 1 if executable.refused else 0
+        sys.stdout.write(_container_text(options.file, container))
+        sys.stdout.write("".join(as_text(options.file, describe(executable)) for executable in found))
+        sys.stdout.write("".join(_target_text(target, why) for target, why in loads.items()))
+    return 0 if sound else 1
+
+
+def _executables(data: bytes, container: Container, targets: list[str]) -> list[VerifiedExecutable]:
+    """One for the only target or the only code object, else one for each code object of the file."""
+    if len(targets) == 1:
+        return [verify(data, targets[0])]
+    entries = container.code_objects()
+    if len(entries) == 1 or not entries:
+        return [inspect(data)]
+    return [inspect(bytes(entry.data)) for entry in entries]
+
+
+def _why_not(data: bytes, target: str) -> str | None:
+    try:
+        verify(data, target)
+    except HipGraphError as error:
+        return str(error)
+    return None
+
+
+def _facts(found: list[VerifiedExecutable]) -> dict[str, Any]:
+    if len(found) == 1:
+        return describe(found[0])
+    return {"code_objects": [describe(executable) for executable in found]}
+
+
+def _container_facts(container: Container) -> dict[str, Any]:
+    rows = [
+        {
+            "path": entry.path,
+            "size": len(entry.data),
+            "target": str(entry.target) if entry.target else None,
+            "problem": str(entry.problem) if entry.problem else None,
+        }
+        for entry in container.entries
+    ]
+    return {"container": {"kind": container.kind, "entries": rows}}
+
+
+def _container_text(file: Path, container: Container) -> str:
+    """The container tree; nothing for a file that is a code object itself."""
+    if container.kind == CODE_OBJECT:
+        return ""
+    lines = [f"{file}: {container.kind}"]
+    for entry in container.entries:
+        what = entry.problem.what if entry.problem else f"for {entry.target}" if entry.target else "host code"
+        lines.append(f"  {entry.path}: {what}, {len(entry.data)} bytes")
+    return "\n".join(lines) + "\n"
+
+
+def _target_text(target: str, why: str | None) -> str:
+    if why is None:
+        return f"target {target}: loads\n"
+    return f"target {target}: does not load\n" + "".join(f"  {line}\n" for line in why.splitlines())
 
 
 def _disassemble(executable: VerifiedExecutable, kernel: str, as_json: bool) -> int:

@@ -87,3 +87,52 @@ def test_a_kernel_that_does_not_exist_names_those_that_do(capsys: pytest.Capture
     assert capsys.readouterr().err == (
         "hipgraph-cb inspect: the code object has no kernel 'nope'\n  found: 'nope'\n  allowed: copy4\n"
     )
+
+
+def test_a_bundle_is_shown_as_a_tree_with_every_code_object(capsys: pytest.CaptureFixture[str]) -> None:
+    file = CORPUS / "clang/h_hip.bundle"
+    assert main(["inspect", str(file)]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[:4] == [
+        f"{file}: offload bundle",
+        "  entry 0 (host-x86_64-unknown-linux--): host code, 0 bytes",
+        "  entry 1 (hipv4-amdgcn-amd-amdhsa--gfx1100): for gfx1100, 5344 bytes",
+        "  entry 2 (hipv4-amdgcn-amd-amdhsa--gfx90a): for gfx90a, 5920 bytes",
+    ]
+    assert [line for line in lines if line.startswith("kernel ")] == 2 * ["kernel h_saxpy", "kernel h_red"]
+
+
+def test_the_json_of_a_bundle_lists_its_code_objects(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["inspect", "--json", str(CORPUS / "clang/h_hip.cbundle")]) == 0
+    facts = json.loads(capsys.readouterr().out)
+    assert facts["container"]["kind"] == "offload bundle"
+    assert [row["target"] for row in facts["container"]["entries"]] == [None, "gfx1100", "gfx90a"]
+    assert [row["target"] for row in facts["code_objects"]] == ["gfx1100", "gfx90a"]
+
+
+def test_the_target_chooses_the_code_object_of_a_bundle(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["inspect", "--json", "--target", "gfx90a:xnack-", str(CORPUS / "clang/h_hip.bundle")]) == 0
+    assert json.loads(capsys.readouterr().out)["target"] == "gfx90a"
+
+
+def test_a_wrapper_shows_its_code_object(capsys: pytest.CaptureFixture[str]) -> None:
+    file = CORPUS / "iree/gfx942/ew/ew.amd1.fb"
+    assert main(["inspect", str(file)]) == 0
+    assert capsys.readouterr().out.splitlines()[:2] == [
+        f"{file}: AMD1 wrapper",
+        "  code object: for gfx942, 7464 bytes",
+    ]
+
+
+def test_several_targets_are_each_answered_with_what_would_help(capsys: pytest.CaptureFixture[str]) -> None:
+    file = CORPUS / "clang/asm.gfx942.hsaco"
+    assert main(["inspect", "--target", "gfx942:xnack-", "--target", "gfx950", str(file)]) == 1
+    text = capsys.readouterr().out
+    assert text.endswith(
+        "target gfx942:xnack-: loads\n"
+        "target gfx950: does not load\n"
+        "  the code object was built for another device\n"
+        "    found: gfx942 (processor differs)\n"
+        "    allowed: code that runs on gfx950\n"
+        "    next: compile with -mcpu=gfx950\n"
+    )

@@ -12,7 +12,7 @@ from hipgraph_cb.errors import (
 from hipgraph_cb.executable.code_object import ELF_MAGIC, read_target
 from hipgraph_cb.executable.fat_binary import is_host_elf, read_fat_binary
 from hipgraph_cb.executable.offload_bundle import BundleEntry, is_bundle, read_bundle, stated_target
-from hipgraph_cb.executable.target_id import FeatureState, TargetId, incompatibilities
+from hipgraph_cb.executable.target_id import FeatureState, TargetId, describe_mismatch, incompatibilities
 from hipgraph_cb.executable.wrapper import WrappedExport, is_wrapper, read_wrapper
 
 CODE_OBJECT, OFFLOAD_BUNDLE, FAT_BINARY = "code object", "offload bundle", "fat binary"
@@ -44,7 +44,7 @@ class Entry:
         reasons = incompatibilities(self.target, agent)
         if not reasons:
             return None
-        return f"built for {self.target}: {', '.join(reasons)} {'differ' if len(reasons) > 1 else 'differs'}"
+        return f"built for {describe_mismatch(self.target, reasons)}"
 
 
 @dataclass(frozen=True)

@@ -46,7 +46,7 @@ def choose(data: bytes, agent: TargetId | None = None) -> Choice:
             f"no code object in the {container.kind} runs on the device",
             found=", ".join(str(entry.target) for entry in found),
             allowed=f"code that runs on {agent}",
-            next_step=f"compile with --offload-arch={agent.processor}",
+            next_step=f"compile with --offload-arch={agent}",
             detail=_listing(container, agent),
         )
     best = max(fitting, key=_rank)

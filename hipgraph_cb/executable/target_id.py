@@ -17,7 +17,8 @@ HSA_PREFIX = "amdgcn-amd-amdhsa--"
 _EXACT = re.compile(r"gfx(1[0-9]|[0-9])([0-9])([0-9a-fA-F])")
 _GENERIC = re.compile(r"gfx([0-9]{1,10})(?:-([0-9]{1,10}))?-generic")
 _NUMBER_LIMIT = 1 << 32
-MINIMUM_GENERIC_VERSION = 1
+# Every generic processor is at its first version; later ones may ask for what nobody here knows.
+NEWEST_GENERIC_VERSION = 1
 
 
 class FeatureState(Enum):
@@ -115,7 +116,7 @@ def incompatibilities(code_object: TargetId, agent: TargetId) -> tuple[str, ...]
     if code_object.is_generic:
         if not _same_family(code_object, agent):
             reasons.append("generic family")
-        if code_object.generic_version and code_object.generic_version < MINIMUM_GENERIC_VERSION:
+        if code_object.generic_version > NEWEST_GENERIC_VERSION:
             reasons.append("generic version")
     elif agent.is_generic or code_object.version != agent.version:
         reasons.append("processor")
@@ -124,6 +125,14 @@ def incompatibilities(code_object: TargetId, agent: TargetId) -> tuple[str, ...]
         if wanted in (FeatureState.ON, FeatureState.OFF) and getattr(agent, name) is not wanted:
             reasons.append(name)
     return tuple(reasons)
+
+
+def describe_mismatch(code_object: TargetId, reasons: tuple[str, ...]) -> str:
+    """The code object's target and what of it does not fit: `gfx90a:xnack+ (xnack differs)`."""
+    words = ", ".join(reasons) + (" differ" if len(reasons) > 1 else " differs")
+    if "generic version" in reasons:
+        words += f"; it has generic version {code_object.generic_version}, {NEWEST_GENERIC_VERSION} is the newest known"
+    return f"{code_object} ({words})"
 
 
 def code_object_target(agent: TargetId) -> TargetId:

@@ -28,7 +28,7 @@ from hipgraph_cb.executable.limits import DeviceLimits, limits_of
 from hipgraph_cb.executable.metadata import KernelMetadata, Metadata, parse_metadata
 from hipgraph_cb.executable.selection import choose
 from hipgraph_cb.executable.symbols import Symbol
-from hipgraph_cb.executable.target_id import TargetId, incompatibilities
+from hipgraph_cb.executable.target_id import TargetId, describe_mismatch, incompatibilities
 from hipgraph_cb.executable.wrapped_exports import apply_wrapper
 
 OLDEST_VERSION, NEWEST_VERSION = 4, 6
@@ -230,9 +230,9 @@ def verify(
     if reasons:
         raise IncompatibleError(
             "the code object was built for another device",
-            found=f"{executable.target} ({', '.join(reasons)} {'differ' if len(reasons) > 1 else 'differs'})",
+            found=describe_mismatch(executable.target, reasons),
             allowed=f"code that runs on {agent}",
-            next_step=f"compile with -mcpu={agent.processor}",
+            next_step=f"compile with -mcpu={agent}",
         )
     checked_limits = limits or limits_of(agent)
     exports: dict[str, VerifiedExport] = {}

@@ -34,7 +34,7 @@ def test_the_entry_of_the_device_is_chosen_and_the_others_are_explained() -> Non
     assert choice.entry.path == "entry 2 (hipv4-amdgcn-amd-amdhsa--gfx1100)"
     assert [(entry.path, why) for entry, why in choice.passed_over] == [
         ("entry 0 (host-x86_64-unknown-linux--)", "host code"),
-        ("entry 1 (hipv4-amdgcn-amd-amdhsa--gfx90a)", "built for gfx90a: processor differs"),
+        ("entry 1 (hipv4-amdgcn-amd-amdhsa--gfx90a)", "built for gfx90a (processor differs)"),
     ]
 
 
@@ -47,8 +47,8 @@ def test_no_entry_for_the_device_lists_them_all() -> None:
         "  allowed: code that runs on gfx942\n"
         "  next: compile with --offload-arch=gfx942\n"
         "  entry 0 (host-x86_64-unknown-linux--): host code\n"
-        "  entry 1 (hipv4-amdgcn-amd-amdhsa--gfx90a): built for gfx90a: processor differs\n"
-        "  entry 2 (hipv4-amdgcn-amd-amdhsa--gfx1100): built for gfx1100: processor differs"
+        "  entry 1 (hipv4-amdgcn-amd-amdhsa--gfx90a): built for gfx90a (processor differs)\n"
+        "  entry 2 (hipv4-amdgcn-amd-amdhsa--gfx1100): built for gfx1100 (processor differs)"
     )
 
 

@@ -89,7 +89,7 @@ def test_another_target_is_refused_with_every_reason():
         "the code object was built for another device\n"
         "  found: gfx942:sramecc+:xnack+ (processor, sramecc, xnack differ)\n"
         "  allowed: code that runs on gfx90a:xnack-\n"
-        "  next: compile with -mcpu=gfx90a"
+        "  next: compile with -mcpu=gfx90a:xnack-"
     )
 
 
@@ -243,3 +243,20 @@ def test_a_kernel_that_needs_more_than_the_device_has_is_refused(keys, what, fou
 def test_a_kernel_at_the_limits_is_taken():
     row = elf.kernel("add", [elf.pointer(0)], group_segment_fixed_size=4096, reqd_workgroup_size=[256, 2, 1])
     assert list(verify(elf.code_object(row), limits=LIMITS).exports) == ["add"]
+
+
+def test_a_generic_version_that_is_not_known_is_refused_with_both_numbers():
+    data = elf.code_object(ADD, flags=0x5F + 0x500 + (2 << 24), abi_version=4, root=elf.document(ADD, target=None))
+    with pytest.raises(IncompatibleError) as caught:
+        verify(data, "gfx942")
+    assert str(caught.value) == (
+        "the code object was built for another device\n"
+        "  found: gfx9-4-generic (generic version differs; it has generic version 2, 1 is the newest known)\n"
+        "  allowed: code that runs on gfx942\n"
+        "  next: compile with -mcpu=gfx942"
+    )
+
+
+def test_the_first_generic_version_runs_on_the_processors_of_its_family():
+    data = elf.code_object(ADD, flags=0x5F + 0x500 + (1 << 24), abi_version=4, root=elf.document(ADD, target=None))
+    assert list(verify(data, "gfx950").exports) == ["add"]

@@ -6,6 +6,7 @@ dispatches and a handful of kernels.
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -56,12 +57,13 @@ class DispatchPlan:
 class DispatchMaker:
     """Makes the dispatches of one command buffer."""
 
-    __slots__ = ("_limits", "_plans", "_plans_by_export", "_resources", "_whole")
+    __slots__ = ("_limits", "_pairs", "_plans", "_plans_by_export", "_resources", "_whole")
 
     def __init__(self, resources: ResourceCollector, limits: DeviceLimits | None) -> None:
         self._resources = resources
         self._whole = resources.whole
         self._limits = limits
+        self._pairs: defaultdict[int, dict[int, tuple[int, Location]]] = defaultdict(dict)
         self._plans: dict[tuple[int, str], DispatchPlan] = {}
         self._plans_by_export: dict[int, tuple[DispatchPlan, object]] = {}
 
@@ -121,13 +123,23 @@ class DispatchMaker:
         return shape
 
     def _pointers(self, plan: DispatchPlan, pointers: Sequence[tuple[int, object]]) -> tuple[tuple[int, Location], ...]:
-        whole, locate = self._whole, self._resources.locate
+        """Where each pointer leads.
+
+        Whole buffers that are known need no call, and the pair of an offset and a whole buffer is made once: a
+        recording holds few of them, and the garbage collector looks at every one.
+        """
+        whole, pairs = self._whole, self._pairs
         offset = 0
         try:
-            # A list builds faster than a generator; whole buffers that are known already need no call.
             placed: list[tuple[int, Location]] = []
             for offset, value in pointers:
-                placed.append((offset, whole.get(id(value)) or locate(value, "a pointer argument")))
+                place = whole.get(id(value))
+                if place is None:
+                    placed.append((offset, self._resources.locate(value, "a pointer argument")))
+                else:
+                    known = pairs[offset]
+                    # A pair holds its range, so no other range can take its identity.
+                    placed.append(known.get(id(place)) or known.setdefault(id(place), (offset, place)))
         except HipGraphError as error:
             raise error.located(plan.parameter(offset)) from None
         return tuple(placed)

@@ -228,14 +228,17 @@ def _half_reader(read: Reader, upper: bool) -> Reader:
     return lambda state: read(state).astype(np.uint16)
 
 
+_DENORMAL_MASKS = {  # exponent, sign
+    "f16": (0x7C00, 0x8000),
+    "f32": (0x7F800000, 0x80000000),
+    "f64": (0x7FF0000000000000, 0x8000000000000000),
+}
+
+
 def flushed(read: Reader, kind: str) -> Reader:
     """`read` with denormals replaced by zero of the same sign."""
     raw = np.dtype(f"u{width_of(kind) // 8}").type
-    exponent, sign = {
-        "f16": (raw(0x7C00), raw(0x8000)),
-        "f32": (raw(0x7F800000), raw(0x80000000)),
-        "f64": (raw(0x7FF0000000000000), raw(0x8000000000000000)),
-    }[kind]
+    exponent, sign = (raw(mask) for mask in _DENORMAL_MASKS[kind])
 
     def flush(state: State) -> Any:
         value = read(state)

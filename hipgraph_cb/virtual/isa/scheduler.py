@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 from hipgraph_cb.virtual.isa.state import Bits, State
 
 PATIENCE = 1000
-SPIN_LIMIT = 20_000
+SPIN_LIMIT = 5000
 POLL_INTERVAL = 16  # blocks between two looks at `interrupted`
 
 

@@ -112,6 +112,16 @@ class KernargLayout:
             kernel.kernarg_segment_align,
         )
 
+    @cached_property
+    def binding_count(self) -> int:
+        """How many bindings the HAL convention takes: one for each pointer."""
+        return sum(parameter.kind is ParameterKind.POINTER for parameter in self.parameters)
+
+    @cached_property
+    def constant_count(self) -> float:
+        """How many 32-bit constants the HAL convention takes; no whole number where a value is smaller than a word."""
+        return sum(row.size for row in self.parameters if row.kind is ParameterKind.VALUE) / 4
+
     def signature(self) -> str:
         """The kernel's parameters, one to a line, with offset, size and kind."""
         rows = [
@@ -172,13 +182,11 @@ class KernargLayout:
                 whole number of 32-bit words.
         """
         words = list(constants)
-        wanted = sum(parameter.size for parameter in self.parameters if parameter.kind is ParameterKind.VALUE)
-        pointers = sum(parameter.kind is ParameterKind.POINTER for parameter in self.parameters)
-        if wanted % 4 or len(bindings) != pointers or 4 * len(words) != wanted:
+        if len(bindings) != self.binding_count or len(words) != self.constant_count:
             raise InvalidArgumentError(
                 f"{self.kernel}: bindings and constants do not fit the kernel",
                 found=f"{len(bindings)} bindings, {len(words)} constants",
-                allowed=f"{pointers} bindings, {wanted / 4:g} constants of 32 bits",
+                allowed=f"{self.binding_count} bindings, {self.constant_count:g} constants of 32 bits",
                 next_step="give one binding for each pointer and the by-value arguments as 32-bit words, or use args=",
                 detail=self.signature(),
             )

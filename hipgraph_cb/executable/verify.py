@@ -14,7 +14,6 @@ from functools import cached_property
 from types import MappingProxyType
 
 from hipgraph_cb.errors import (
-    FailedPreconditionError,
     HipGraphError,
     IncompatibleError,
     InvalidArgumentError,
@@ -26,13 +25,13 @@ from hipgraph_cb.executable.kernel_args import KernargLayout, Parameter
 from hipgraph_cb.executable.kernel_descriptor import DESCRIPTOR_SIZE, KernelDescriptor
 from hipgraph_cb.executable.limits import DeviceLimits, limits_of
 from hipgraph_cb.executable.metadata import KernelMetadata, Metadata, parse_metadata
+from hipgraph_cb.executable.preflight import check_limits
 from hipgraph_cb.executable.selection import choose
 from hipgraph_cb.executable.symbols import Symbol
 from hipgraph_cb.executable.target_id import TargetId, describe_mismatch, incompatibilities
 from hipgraph_cb.executable.wrapped_exports import apply_wrapper
 
 OLDEST_VERSION, NEWEST_VERSION = 4, 6
-MAX_KERNARG_ALIGNMENT = 64
 _EXECUTABLE = 1
 _OBJECT = 1
 _ENTRY_ALIGNMENT = 256
@@ -66,6 +65,11 @@ class VerifiedExport:
     @property
     def required_workgroup_size(self) -> tuple[int, int, int] | None:
         return self.metadata.required_workgroup_size
+
+    @property
+    def has_dynamic_workgroup_size(self) -> bool:
+        """Whether each dispatch must say its workgroup size; else it is the required one."""
+        return self.required_workgroup_size is None
 
     @property
     def group_segment_size(self) -> int:
@@ -239,7 +243,7 @@ def verify(
     refused = dict(executable.refused)
     for name, export in executable.exports.items():
         try:
-            _check_limits(export, checked_limits)
+            check_limits(export, checked_limits)
             exports[name] = export
         except HipGraphError as error:
             refused[name] = error.located(f"kernel {name}")
@@ -345,26 +349,3 @@ def _check_agreement(kernel: KernelMetadata, descriptor: KernelDescriptor, offse
             found="; ".join(wrong),
             allowed="the same values",
         )
-
-
-def _check_limits(export: VerifiedExport, limits: DeviceLimits) -> None:
-    checks = [
-        ("fixed LDS", export.group_segment_size, limits.max_lds),
-        ("kernarg alignment", export.kernarg_alignment, MAX_KERNARG_ALIGNMENT),
-    ]
-    required = export.required_workgroup_size
-    if required is not None:
-        x, y, z = required
-        checks += [
-            *((f"required workgroup size {axis}", size, limit) for axis, size, limit in _axes(required, limits)),
-            ("required workgroup size", x * y * z, min(limits.max_flat_workgroup_size, export.max_flat_workgroup_size)),
-        ]
-    for what, found, allowed in checks:
-        if found > allowed:
-            raise FailedPreconditionError(
-                f"the kernel needs more than the device has: {what}", found=str(found), allowed=f"at most {allowed}"
-            )
-
-
-def _axes(required: tuple[int, int, int], limits: DeviceLimits) -> list[tuple[str, int, int]]:
-    return list(zip("xyz", required, limits.max_workgroup_size, strict=True))

@@ -9,14 +9,12 @@ import pytest
 from support import elf
 
 from hipgraph_cb.errors import (
-    FailedPreconditionError,
     HipGraphError,
     IncompatibleError,
     InvalidArgumentError,
     NotFoundError,
 )
-from hipgraph_cb.executable.limits import DeviceLimits
-from hipgraph_cb.executable.verify import inspect, verify
+from hipgraph_cb.executable.verify import verify
 
 ADD = elf.kernel("add", [elf.pointer(0), elf.argument(8, 4)])
 SCALE = elf.kernel("scale", [elf.pointer(0)])
@@ -205,44 +203,6 @@ def test_wave32_does_not_exist_before_gfx10():
         .wavefront_size
         == 32
     )
-
-
-LIMITS = DeviceLimits(max_workgroup_size=(256, 64, 32), max_flat_workgroup_size=512, max_lds=4096)
-
-
-@pytest.mark.parametrize(
-    ("keys", "what", "found", "allowed"),
-    [
-        ({"group_segment_fixed_size": 4097}, "fixed LDS", "4097", "at most 4096"),
-        ({"kernarg_segment_align": 128}, "kernarg alignment", "128", "at most 64"),
-        ({"reqd_workgroup_size": [257, 1, 1]}, "required workgroup size x", "257", "at most 256"),
-        ({"reqd_workgroup_size": [1, 65, 1]}, "required workgroup size y", "65", "at most 64"),
-        ({"reqd_workgroup_size": [1, 1, 33]}, "required workgroup size z", "33", "at most 32"),
-        ({"reqd_workgroup_size": [256, 3, 1]}, "required workgroup size", "768", "at most 512"),
-        (
-            {"reqd_workgroup_size": [256, 1, 1], "max_flat_workgroup_size": 128},
-            "required workgroup size",
-            "256",
-            "at most 128",
-        ),
-    ],
-)
-def test_a_kernel_that_needs_more_than_the_device_has_is_refused(keys, what, found, allowed):
-    row = elf.kernel("add", [elf.pointer(0)], **keys)
-    error = refusal(elf.code_object(row, SCALE), limits=LIMITS)
-    assert isinstance(error, FailedPreconditionError)
-    assert str(error) == (
-        f"the kernel needs more than the device has: {what}\n"
-        "  where: kernel add\n"
-        f"  found: {found}\n"
-        f"  allowed: {allowed}"
-    )
-    assert "add" in inspect(elf.code_object(row, SCALE)).exports
-
-
-def test_a_kernel_at_the_limits_is_taken():
-    row = elf.kernel("add", [elf.pointer(0)], group_segment_fixed_size=4096, reqd_workgroup_size=[256, 2, 1])
-    assert list(verify(elf.code_object(row), limits=LIMITS).exports) == ["add"]
 
 
 def test_a_generic_version_that_is_not_known_is_refused_with_both_numbers():

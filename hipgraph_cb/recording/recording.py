@@ -143,6 +143,18 @@ class Recording(Sequence[Command]):
 
         return to_dot(self, join=join)
 
+    def to_mermaid(self, *, join: JoinPolicy = JoinPolicy.AUTO) -> str:
+        """The graph as a Mermaid flowchart. See `hipgraph_cb.export.mermaid`."""
+        from hipgraph_cb.export.mermaid import to_mermaid
+
+        return to_mermaid(self, join=join)
+
+    def to_json(self, *, indent: int | None = 2) -> str:
+        """All of it as JSON, for tools. See `hipgraph_cb.export.json`."""
+        from hipgraph_cb.export.json import to_json
+
+        return to_json(self, indent=indent)
+
     def save(self, path: str | os.PathLike[str]) -> None:
         """Not there yet: raises UnimplementedError."""
         raise UnimplementedError("saving a recording is not implemented", found=f"save({str(path)!r})")

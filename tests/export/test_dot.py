@@ -2,25 +2,10 @@
 
 import pydot
 import pytest
-from support.fakes import FakeBuffer, saxpy
+from support.recordings import grouped, hostile, step
 
 from hipgraph_cb.recording.command_buffer import CommandBuffer
 from hipgraph_cb.recording.dependencies import JoinPolicy
-from hipgraph_cb.recording.resources import Slot
-
-HOSTILE = 'a"b\\N{c|d}<e>\n&lt;é\u2028\ud800;]//'
-
-
-def step():
-    x, y, z = FakeBuffer(64, "x"), FakeBuffer(64, "y"), FakeBuffer(64)
-    with CommandBuffer(label="step", binding_capacity=2) as cb:
-        cb.fill_buffer(y, 0, label="clear")
-        cb.update_buffer(x, bytes(range(20)), offset=4)
-        cb.execution_barrier()
-        cb.dispatch(saxpy(), (4, 2), 64, args=[y, Slot(1, 16), 2.5, 7], dynamic_lds=32)
-        cb.execution_barrier()
-        cb.copy_buffer(y, z)
-    return cb.recording
 
 
 def test_the_whole_text_of_a_small_recording():
@@ -61,23 +46,37 @@ def test_a_graphviz_reader_sees_the_edges_of_the_recording():
 
 
 def test_hostile_names_stay_text():
-    x = FakeBuffer(64, HOSTILE)
-    with CommandBuffer(label=HOSTILE) as cb:
-        cb.fill_buffer(x, 0, label=HOSTILE)
-        cb.execution_barrier()
-        cb.dispatch(saxpy(HOSTILE), 1, 64, args=[x, None, 1.0, 1])
-    text = cb.recording.to_dot()
+    text = hostile().to_dot()
     text.encode("utf-8")
     (graph,) = pydot.graph_from_dot_data(text)
+    (cluster,) = graph.get_subgraphs()[:1]
     assert sorted(node.get_name() for node in graph.get_nodes()) == ["c0", "c1", "node"]
     assert len(graph.get_edges()) == 1
-    escaped = 'a\\"b\\\\N{c|d}<e>\\\\n&amp;lt;é\\\\u2028\\\\ud800;]//'
+    escaped = 'a\\"b\\\\N{c|d}<e>\\\\n&amp;lt;é\\\\u2028\\\\ud800;]//%%{init}$$x$$`#35;'
     assert graph.get_name() == f'"{escaped}"'
+    assert cluster.get_label() == f'"{escaped}"'
     (fill,) = graph.get_node("c0")
     assert fill.get_label() == f'"0 fill\\l{escaped}\\l`{escaped}`[0:64]\\lpattern 00 00 00 00\\l"'
     (dispatch,) = graph.get_node("c1")
     assert f"1 dispatch {escaped}\\l" in dispatch.get_label()
     assert "x: float* = null\\l" in dispatch.get_label()
+
+
+def tree(graph):
+    return {
+        each.get_label().strip('"'): (sorted(node.get_name() for node in each.get_nodes()), tree(each))
+        for each in graph.get_subgraphs()
+        if each.get_label()
+    }
+
+
+def test_debug_groups_are_boxes_in_boxes():
+    (graph,) = pydot.graph_from_dot_data(grouped().to_dot())
+    assert tree(graph) == {
+        "outer": (["c1", "c2", "c3"], {"first": (["c2"], {}), "second": (["c3"], {})}),
+        "tail": (["c4"], {}),
+    }
+    assert graph.get("newrank") == "true"
 
 
 def test_an_empty_recording_is_a_graph_too():

@@ -1,0 +1,73 @@
+"""A recording as JSON, for tools. The layout has a version; within one version, fields are only added.
+
+Bytes are hexadecimal, in the order in which they lie in memory. Places are `{"buffer": id, "offset", "length"}` or
+`{"slot": index, "offset", "length"}`, with a length of null where the binding table sets the end.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+from hipgraph_cb.export.describe import arguments
+from hipgraph_cb.recording.commands import Command, Copy, Dispatch, Fill, Location, SlotRange, Update
+
+if TYPE_CHECKING:
+    from hipgraph_cb.recording.recording import Recording
+
+FORMAT = "hipgraph_cb recording"
+VERSION = 1
+
+
+def to_json(recording: Recording, *, indent: int | None = 2) -> str:
+    """The recording as one JSON object, in plain ASCII."""
+    return json.dumps(as_object(recording), indent=indent, ensure_ascii=True) + "\n"
+
+
+def as_object(recording: Recording) -> dict[str, Any]:
+    """The same as Python dictionaries and lists."""
+    resources = recording.resources
+    return {
+        "format": FORMAT,
+        "version": VERSION,
+        "label": recording.label,
+        "binding_capacity": recording.binding_capacity,
+        "buffers": [entry._asdict() for entry in resources.buffers.values()],
+        "executables": [
+            {"id": entry.id, "label": entry.label, "sha256": entry.content_hash}
+            for entry in resources.executables.values()
+        ],
+        "commands": [_command(recording, command) for command in recording],
+        "layers": [list(layer) for layer in recording.layers],
+        "groups": [group._asdict() for group in recording.groups],
+    }
+
+
+def _command(recording: Recording, command: Command) -> dict[str, Any]:
+    common = {"kind": type(command).__name__.lower(), "label": command.label}
+    if isinstance(command, Fill):
+        return {**common, "target": _place(command.target), "pattern": command.pattern.hex()}
+    if isinstance(command, Update):
+        return {**common, "target": _place(command.target), "data": command.data.hex()}
+    if isinstance(command, Copy):
+        return {**common, "source": _place(command.source), "target": _place(command.target)}
+    return {**common, **_dispatch(recording, command)}
+
+
+def _dispatch(recording: Recording, command: Dispatch) -> dict[str, Any]:
+    return {
+        "executable": command.executable,
+        "export": command.export,
+        "workgroup_count": list(command.workgroup_count),
+        "workgroup_size": list(command.workgroup_size),
+        "dynamic_lds": command.dynamic_lds,
+        "kernarg": command.kernarg.hex(),
+        "pointers": [{"at": offset, **_place(place)} for offset, place in command.pointers],
+        "accesses": [{**_place(place), "reads": reads, "writes": writes} for place, reads, writes in command.accesses],
+        "arguments": arguments(recording, command),
+    }
+
+
+def _place(place: Location) -> dict[str, int | None]:
+    name = "slot" if isinstance(place, SlotRange) else "buffer"
+    return {name: place[0], "offset": place.offset, "length": place.length}

@@ -1,0 +1,61 @@
+"""A recording as a Mermaid flowchart, for pages that draw such a text.
+
+Node names are those of the Graphviz export: `c3` is command 3, `j0` the first join.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from hipgraph_cb.export.describe import describe
+from hipgraph_cb.export.visible import visible
+from hipgraph_cb.recording.dependencies import CommandNode, JoinPolicy, plan
+
+if TYPE_CHECKING:
+    from hipgraph_cb.recording.recording import Recording
+
+_SPECIAL = frozenset('"#&<>`%$\\')
+"""Signs inside a quoted label: entities, HTML, Markdown, `%%{` directives, `$$` formulas and escapes."""
+
+
+def to_mermaid(recording: Recording, *, join: JoinPolicy = JoinPolicy.AUTO) -> str:
+    """The graph as text: commands in boxes, debug groups round them, and the joins and edges of the join policy."""
+    lines = ["flowchart TD"]
+    for index in range(len(recording)):
+        label = "<br/>".join(_escape(line) for line in describe(recording, index))
+        lines.append(f'  c{index}["{label}"]')
+    lines.extend(_groups(recording))
+    lines.extend(_edges(recording, join))
+    return "\n".join([*lines, ""])
+
+
+def _groups(recording: Recording) -> Iterator[str]:
+    """Mermaid wants a node in one group only: the innermost."""
+    depth = 0
+    for number, group in enumerate(recording.groups):
+        yield from ["  end"] * (depth - group.depth)
+        depth = group.depth + 1
+        yield f'  subgraph g{number}["{_escape(group.label)}"]'
+        inside = range(group.start, group.stop)
+        yield from (f"    c{index}" for index in inside if len(recording.group_paths[index]) == depth)
+    yield from ["  end"] * depth
+
+
+def _edges(recording: Recording, join: JoinPolicy) -> Iterator[str]:
+    names: list[str] = []
+    joins = 0
+    for node in plan(recording.layers, join):
+        if isinstance(node, CommandNode):
+            names.append(f"c{node.command}")
+        else:
+            names.append(f"j{joins}")
+            yield f'  j{joins}(["join ({node.kind.value})"])'
+            joins += 1
+        for dependency in node.dependencies:
+            yield f"  {names[dependency]} --> {names[-1]}"
+
+
+def _escape(text: str) -> str:
+    """Text that shows as it is: what Mermaid, Markdown or HTML would read as a sign becomes a numbered entity."""
+    return "".join(f"#{ord(character)};" if character in _SPECIAL else character for character in visible(text))

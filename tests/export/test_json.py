@@ -1,0 +1,94 @@
+"""The JSON export: everything that a tool needs, in a stated layout."""
+
+import json
+
+from support.fakes import FakeBuffer, saxpy
+from support.recordings import HOSTILE, grouped, hostile, step
+
+from hipgraph_cb.recording.command_buffer import CommandBuffer
+
+
+def test_the_whole_object_of_a_small_recording():
+    recording = step()
+    assert json.loads(recording.to_json()) == {
+        "format": "hipgraph_cb recording",
+        "version": 1,
+        "label": "step",
+        "binding_capacity": 2,
+        "buffers": [
+            {"id": 0, "size": 64, "label": "y"},
+            {"id": 1, "size": 64, "label": "x"},
+            {"id": 3, "size": 64, "label": None},
+        ],
+        "executables": [{"id": 2, "label": None, "sha256": recording.resources.executables[2].content_hash}],
+        "commands": [
+            {
+                "kind": "fill",
+                "label": "clear",
+                "target": {"buffer": 0, "offset": 0, "length": 64},
+                "pattern": "00000000",
+            },
+            {
+                "kind": "update",
+                "label": None,
+                "target": {"buffer": 1, "offset": 4, "length": 20},
+                "data": "000102030405060708090a0b0c0d0e0f10111213",
+            },
+            {
+                "kind": "dispatch",
+                "label": None,
+                "executable": 2,
+                "export": "saxpy",
+                "workgroup_count": [4, 2, 1],
+                "workgroup_size": [64, 1, 1],
+                "dynamic_lds": 32,
+                "kernarg": "00" * 16 + "00002040" + "07000000",
+                "pointers": [
+                    {"at": 0, "buffer": 0, "offset": 0, "length": 64},
+                    {"at": 8, "slot": 1, "offset": 16, "length": None},
+                ],
+                "accesses": [],
+                "arguments": ["y: float* = `y`[0:64]", "x: float* = slot 1[16:]", "a: float = 2.5", "n: uint = 7"],
+            },
+            {
+                "kind": "copy",
+                "label": None,
+                "source": {"buffer": 0, "offset": 0, "length": 64},
+                "target": {"buffer": 3, "offset": 0, "length": 64},
+            },
+        ],
+        "layers": [[0, 1], [2], [3]],
+        "groups": [],
+    }
+
+
+def test_groups_are_ranges_of_commands():
+    assert json.loads(grouped().to_json())["groups"] == [
+        {"label": "outer", "start": 1, "stop": 4, "depth": 0},
+        {"label": "first", "start": 2, "stop": 3, "depth": 1},
+        {"label": "second", "start": 3, "stop": 4, "depth": 1},
+        {"label": "tail", "start": 4, "stop": 5, "depth": 0},
+    ]
+
+
+def test_declared_accesses_are_listed():
+    x = FakeBuffer(64)
+    with CommandBuffer() as cb:
+        cb.dispatch(saxpy(), 1, 64, args=[x, x, 1.0, 1], reads=[x], writes=[x.view(8, 8)])
+    (command,) = json.loads(cb.recording.to_json())["commands"]
+    assert command["accesses"] == [
+        {"buffer": 0, "offset": 0, "length": 64, "reads": True, "writes": False},
+        {"buffer": 0, "offset": 8, "length": 8, "reads": False, "writes": True},
+    ]
+
+
+def test_hostile_names_come_back_as_they_were_and_the_text_is_ascii():
+    text = hostile().to_json()
+    assert text.isascii()
+    read = json.loads(text)
+    assert read["label"] == read["buffers"][0]["label"] == read["groups"][0]["label"] == HOSTILE
+    assert read["commands"][1]["export"] == HOSTILE
+
+
+def test_the_text_can_be_one_line():
+    assert step().to_json(indent=None).count("\n") == 1

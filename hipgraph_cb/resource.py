@@ -1,0 +1,67 @@
+"""What every object of a backend has in common: it is closed once, in any order, and refuses to be used afterwards."""
+
+from __future__ import annotations
+
+import logging
+from abc import ABC, abstractmethod
+from types import TracebackType
+from typing import TYPE_CHECKING
+
+from hipgraph_cb.errors import FailedPreconditionError, HipGraphError
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
+
+logger = logging.getLogger("hipgraph_cb")
+
+
+class Resource(ABC):
+    """Something that is closed once: by `close()`, by leaving `with`, or when the last reference to it goes."""
+
+    kind = "resource"
+    label: str | None = None
+    _closed = False
+
+    @property
+    def closed(self) -> bool:
+        return self._closed
+
+    def close(self) -> None:
+        """Give the resource back; calling it again does nothing."""
+        if not self._closed:
+            self._closed = True
+            self._release()
+
+    def __enter__(self) -> Self:
+        self.check_open("with")
+        return self
+
+    def __exit__(
+        self, error_type: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        if error is None:
+            self.close()
+            return
+        try:
+            self.close()
+        except HipGraphError as failure:  # must not hide the error that is on its way
+            logger.warning("while another error was on its way: %s", failure)
+
+    def check_open(self, action: str) -> None:
+        """Raise FailedPreconditionError, naming `action`, if this was closed."""
+        if self._closed:
+            raise self.closed_error(action)
+
+    def closed_error(self, action: str) -> FailedPreconditionError:
+        """What `action` raises when this is closed."""
+        return FailedPreconditionError(
+            f"{action}: {self.describe()} is closed",
+            next_step=f"use the {self.kind} before its close(), or make another one",
+        )
+
+    def describe(self) -> str:
+        return self.kind if self.label is None else f"{self.kind} `{self.label}`"
+
+    @abstractmethod
+    def _release(self) -> None:
+        """Called once."""

@@ -42,3 +42,31 @@ def test_a_compare_and_swap_loop_finds_the_maximum(gpu, n):
     px, out = gpu.upload(x), gpu.upload(np.full(1, -np.inf, F32))
     launch(gpu, "cas_max", n, 256, [out, px, n])
     assert gpu.read(out, 1, F32)[0] == x.max()
+
+
+@pytest.mark.parametrize("n", SIZES)
+def test_a_wave_sums_through_permutes_dpp_and_its_first_lane(gpu, n):
+    x = np.random.default_rng(4).integers(-1000, 1000, n, dtype=I32)
+    px, out = gpu.upload(x), gpu.upload(np.zeros(n, I32))
+    launch(gpu, "wavesum", n, 192, [out, px, n])
+    waves = np.zeros(-(-n // 192) * 192, np.int64)
+    waves[:n] = x
+    halves = np.repeat(waves.reshape(-1, 32).sum(axis=1), 32).reshape(-1, 64)
+    from_left = np.where(np.arange(64) % 16, halves[:, np.arange(64) - 1], 0)
+    expected = halves + 2 * from_left + halves[:, :1]
+    assert np.array_equal(gpu.read(out, n, I32), expected.reshape(-1)[:n])
+
+
+@pytest.mark.parametrize("n", SIZES)
+def test_private_arrays_that_are_indexed_by_data(gpu, n):
+    x = np.random.default_rng(5).integers(-1000, 1000, n, dtype=I32)
+    px, out = gpu.upload(x), gpu.upload(np.zeros(n, I32))
+    launch(gpu, "scratchy", n, 64, [out, px, n])
+    i = np.arange(n)
+    table = x.astype(np.int64)[(i[:, None] + np.arange(32)) % n]
+    total, place = np.zeros(n, np.int64), x & 31
+    for k in range(32):
+        total += table[i, place]
+        place = (place + table[i, (place + k) & 31]) & 31
+        table[i, place] = total
+    assert np.array_equal(gpu.read(out, n, I32), (total + table[i, place]).astype(I32))

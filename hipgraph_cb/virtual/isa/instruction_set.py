@@ -9,6 +9,7 @@ from hipgraph_cb.virtual.isa import (
     compare,
     conversion,
     division,
+    flat_memory,
     float_alu,
     global_atomics,
     global_memory,
@@ -22,6 +23,7 @@ from hipgraph_cb.virtual.isa import (
     program_control,
     scalar_alu,
     scalar_memory,
+    scratch_memory,
 )
 
 MODULES = (
@@ -43,5 +45,7 @@ MODULES = (
     lds,
     lds_atomics,
     lane_exchange,
+    scratch_memory,
+    flat_memory,
     matrix,
 )

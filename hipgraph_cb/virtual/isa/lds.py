@@ -6,9 +6,10 @@ would read zero or drop the write.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from hipgraph_cb.virtual.isa.global_memory import Narrow, narrow_result, vector_register
 from hipgraph_cb.virtual.isa.memory_access import (
@@ -63,7 +64,15 @@ def lds_offsets(state: State, instruction: Instruction, register: int, offset: i
     Raises:
         DeviceFault: an active lane leaves its workgroup's LDS.
     """
-    address = state.read_vgpr(register)
+    return place_in_lds(state, instruction, state.read_vgpr(register), offset, size)
+
+
+def place_in_lds(state: State, instruction: Instruction, address: NDArray[Any], offset: int, size: int) -> Addresses:
+    """Like `lds_offsets`, for addresses (unsigned, any integer type) that are at hand.
+
+    Raises:
+        DeviceFault: an active lane leaves its workgroup's LDS.
+    """
     selected = active_only(state, address).astype(np.int64)
     if selected.size and int(selected.max()) + offset + size > state.lds_size:
         raise lds_fault(state, instruction, address.astype(np.int64) + offset, size)

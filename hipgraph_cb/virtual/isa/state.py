@@ -13,6 +13,8 @@ every lane, and then nothing is masked.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -396,6 +398,17 @@ class State:
             self.active = np.array(np.broadcast_to(self._group, self.shape))
         else:
             self.active = self._exec & self._group
+
+    @contextmanager
+    def narrowed(self, lanes: Bits) -> Iterator[None]:
+        """Within it only those active lanes execute that are in `lanes`, bool [waves, 64]."""
+        kept = self.active, self._active32, self._active64, self._active_lanes
+        self.active = lanes if self.active is None else self.active & lanes
+        self._active32 = self._active64 = self._active_lanes = None
+        try:
+            yield
+        finally:
+            self.active, self._active32, self._active64, self._active_lanes = kept
 
     def read_scc(self) -> bool | Bits:
         """SCC: a bool, or bool [waves, 1] when waves differ."""

@@ -19,7 +19,7 @@ ADDITIONS = [
 ]
 
 
-@pytest.mark.parametrize(("text", "code", "rule"), ADDITIONS, ids=lambda value: str(value)[:40])
+@pytest.mark.parametrize(("text", "code", "rule"), ADDITIONS)
 def test_carry_in_and_out(text, code, rule):
     a, b = combinations(INTEGERS, 2)
     carry = np.arange(a.size).reshape(a.shape) % 2 == 1
@@ -38,7 +38,7 @@ SELECT = [
 ]
 
 
-@pytest.mark.parametrize(("text", "code", "inverted"), SELECT, ids=lambda value: str(value)[:40])
+@pytest.mark.parametrize(("text", "code", "inverted"), SELECT)
 def test_the_second_source_is_chosen_where_the_mask_is_set(text, code, inverted):
     a, b = combinations(INTEGERS, 2)
     mask = np.arange(a.size).reshape(a.shape) % 3 == 1

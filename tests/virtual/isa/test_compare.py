@@ -150,7 +150,7 @@ def lanes_of_mask(state, register: int) -> list[bool]:
     return state.full(state.read_mask(register)).ravel().tolist()
 
 
-@pytest.mark.parametrize(("name", "kind", "code"), COMPARISONS, ids=lambda value: str(value)[:8])
+@pytest.mark.parametrize(("name", "kind", "code"), COMPARISONS)
 def test_every_combination_of_edge_values(name, kind, code):
     (a, b), (x, y) = operands_of(kind)
     state = state_with((0, a), (2, b))
@@ -167,7 +167,7 @@ SHORT = [
 ]
 
 
-@pytest.mark.parametrize(("text", "code", "rule"), SHORT, ids=lambda value: str(value)[:36])
+@pytest.mark.parametrize(("text", "code", "rule"), SHORT)
 def test_constants_and_modifiers(text, code, rule):
     (a,) = combinations(INTEGERS, 1)
     state = state_with((0, a), (2, np.full((1, 1), 0xC0000000, np.uint32)))
@@ -214,7 +214,7 @@ def class_of(bits: int, width: int) -> int:
     return 11 - positive if negative else positive
 
 
-@pytest.mark.parametrize(("text", "code", "kind"), CLASSES, ids=lambda value: str(value)[:36])
+@pytest.mark.parametrize(("text", "code", "kind"), CLASSES)
 def test_each_value_has_one_class(text, code, kind):
     width = int(kind[1:])
     (a,) = combinations(VALUES[kind], 1, np.uint64)

@@ -40,7 +40,7 @@ TO_INTEGER = [
 ]
 
 
-@pytest.mark.parametrize(("text", "code", "dtype", "rule"), TO_INTEGER, ids=lambda value: str(value)[:36])
+@pytest.mark.parametrize(("text", "code", "dtype", "rule"), TO_INTEGER)
 def test_to_integers(text, code, dtype, rule):
     values = {"f2": HALVES, "f4": MORE_FLOATS, "f8": DOUBLES}[dtype]
     (raw,) = combinations(values, 1, np.uint64)
@@ -71,7 +71,7 @@ def bits_of_result(state, dtype: type) -> list[int]:
     return lanes_of(state, 8).ravel().tolist()
 
 
-@pytest.mark.parametrize(("text", "code", "dtype", "rule"), TO_FLOAT, ids=lambda value: str(value)[:36])
+@pytest.mark.parametrize(("text", "code", "dtype", "rule"), TO_FLOAT)
 def test_from_integers(text, code, dtype, rule):
     (a,) = combinations((*INTEGERS, 0x1000001, 0xFFFFFF7F, 0xFFFFFF80), 1)
     state = state_with((0, a))
@@ -89,7 +89,7 @@ BETWEEN = [
 ]
 
 
-@pytest.mark.parametrize(("text", "code", "dtype", "target"), BETWEEN, ids=lambda value: str(value)[:36])
+@pytest.mark.parametrize(("text", "code", "dtype", "target"), BETWEEN)
 def test_between_float_formats(text, code, dtype, target):
     values = {"f2": HALVES, "f4": (*MORE_FLOATS, 0x477FEFFF, 0x477FF000, 0x33000000, 0x33000001), "f8": DOUBLES}[dtype]
     (raw,) = combinations(values, 1, np.uint64)

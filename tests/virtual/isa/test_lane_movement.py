@@ -145,7 +145,7 @@ SDWA = [
 ]
 
 
-@pytest.mark.parametrize(("text", "code", "rule"), SDWA, ids=lambda value: str(value)[:60])
+@pytest.mark.parametrize(("text", "code", "rule"), SDWA)
 def test_sdwa_selects_parts_of_registers(text, code, rule):
     a, b = combinations(INTEGERS, 2)
     state = state_with((0, a), (1, b), (4, a ^ b))

@@ -38,7 +38,7 @@ INTEGER = [
 ]
 
 
-@pytest.mark.parametrize(("text", "code", "rule"), INTEGER, ids=lambda value: str(value)[:36])
+@pytest.mark.parametrize(("text", "code", "rule"), INTEGER)
 def test_both_halves_of_integers(text, code, rule):
     operands = combinations(INTEGERS, 3)
     state = state_with(*enumerate(operands))
@@ -86,7 +86,7 @@ FLOAT = [
 ]
 
 
-@pytest.mark.parametrize(("text", "code", "rule"), FLOAT, ids=lambda value: str(value)[:48])
+@pytest.mark.parametrize(("text", "code", "rule"), FLOAT)
 def test_both_halves_of_floats(text, code, rule):
     a, b, c = halves(1), halves(2), halves(3)
     state = state_with((0, packed(a)), (1, packed(b)), (2, packed(c)))
@@ -113,7 +113,7 @@ SINGLE = [
 ]
 
 
-@pytest.mark.parametrize(("text", "code", "rule"), SINGLE, ids=lambda value: str(value)[:60])
+@pytest.mark.parametrize(("text", "code", "rule"), SINGLE)
 def test_two_singles_at_once(text, code, rule):
     a, b, c = (np.random.default_rng(seed).standard_normal((2, 64, 2)).astype(np.float32) for seed in (4, 5, 6))
     registers = [
@@ -150,7 +150,7 @@ DOTS = [
 ]
 
 
-@pytest.mark.parametrize(("text", "code", "width", "is_signed"), DOTS, ids=lambda value: str(value)[:36])
+@pytest.mark.parametrize(("text", "code", "width", "is_signed"), DOTS)
 def test_integer_dot_products(text, code, width, is_signed):
     a, b, c = combinations(INTEGERS, 3)
     state = state_with((0, a), (1, b), (2, c))

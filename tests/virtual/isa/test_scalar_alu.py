@@ -159,7 +159,7 @@ def check(text: str, code: str, rule, pairs: list[tuple[int, int]], width: int, 
     assert [bool(flag) for flag in per_wave(state.read_scc(), len(pairs))] == expected, text
 
 
-@pytest.mark.parametrize(("text", "code", "rule"), BINARY, ids=lambda value: str(value)[:36])
+@pytest.mark.parametrize(("text", "code", "rule"), BINARY)
 def test_32_bits(text, code, rule):
     pairs = list(itertools.product(INTEGERS, repeat=2))
     check(text, code, rule, pairs, 32, True)
@@ -167,7 +167,7 @@ def test_32_bits(text, code, rule):
         check(text, code, rule, [pair], 32, True)
 
 
-@pytest.mark.parametrize(("text", "code", "rule"), WIDE, ids=lambda value: str(value)[:36])
+@pytest.mark.parametrize(("text", "code", "rule"), WIDE)
 def test_64_bits(text, code, rule):
     pairs = list(itertools.product(LONGS, repeat=2))
     narrowed = " s2," in text or text.endswith(" s2")
@@ -195,7 +195,7 @@ COMPARISONS = [
 ]
 
 
-@pytest.mark.parametrize(("text", "code", "rule"), COMPARISONS, ids=lambda value: str(value)[:36])
+@pytest.mark.parametrize(("text", "code", "rule"), COMPARISONS)
 def test_comparisons(text, code, rule):
     pairs = list(itertools.product(INTEGERS, repeat=2))
     check(text, code, lambda a, b: (77, rule(a, b)), pairs, 32, False)
@@ -213,7 +213,7 @@ SAVES = [
 
 
 @pytest.mark.parametrize("live", [M64, 0xFF00FF, 0])
-@pytest.mark.parametrize(("text", "code", "rule"), SAVES, ids=lambda value: str(value)[:30])
+@pytest.mark.parametrize(("text", "code", "rule"), SAVES)
 def test_saveexec_stores_the_old_exec_and_counts_the_new_one(text, code, rule, live):
     state = make_state(Memory(1 << 16), groups=2)
     state.write_sgpr64(126, live)

@@ -50,7 +50,7 @@ CROWDS = [(64, 100_000), (500, 40), (500, 3), (300, 1)]
 
 
 @pytest.mark.parametrize(("lanes", "places"), CROWDS)
-@pytest.mark.parametrize(("name", "bits"), CASES, ids=lambda value: str(value))
+@pytest.mark.parametrize(("name", "bits"), CASES)
 def test_integer_atomics_are_a_serial_loop_over_the_lanes(name, bits, lanes, places):
     rng = np.random.default_rng(lanes + places)
     operation = (INTEGER32 if bits == 32 else INTEGER64)[name]

@@ -87,7 +87,7 @@ MOVES = [
 
 
 @pytest.mark.parametrize("partial", [False, True])
-@pytest.mark.parametrize(("text", "code", "origin"), MOVES, ids=lambda value: str(value)[18:40])
+@pytest.mark.parametrize(("text", "code", "origin"), MOVES)
 def test_each_dpp_pattern(text, code, origin, partial):
     exec_bits = np.random.default_rng(1).random((WAVES, 64)) < 0.7 if partial else None
     assert (moved(code, exec_bits) == expected_move(origin, exec_bits, bound_ctrl=False)).all(), text

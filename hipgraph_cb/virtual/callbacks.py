@@ -85,6 +85,7 @@ class CallGate:
         on_error: int | None = None,
         releases: bool = False,
         remembers: bool = True,
+        locks: bool = True,
     ) -> int:
         """The address of native code that calls `function(*arguments)` by the rules of this module.
 
@@ -92,8 +93,14 @@ class CallGate:
             on_error: the result in place of a code, for functions that return something else.
             releases: the function gives something back, so in the middle of another call it is postponed.
             remembers: its result becomes the last error.
+            locks: it runs under the lock; a function that only passes calls on needs none.
         """
-        entry = self._releasing(name, function) if releases else self._entry(name, function, on_error, remembers)
+        if releases:
+            entry = self._releasing(name, function)
+        elif locks:
+            entry = self._entry(name, function, on_error, remembers)
+        else:
+            entry = self._unlocked(name, function, on_error)
         self.interrupts.shield(entry.__code__)
         native = ctypes.CFUNCTYPE(result_type, *argument_types)(entry)
         _keep_forever.append(native)
@@ -146,6 +153,15 @@ class CallGate:
 
         return entry_of_release
 
+    def _unlocked(self, name: str, function: Callable[..., int | None], on_error: int | None) -> Callable[..., int]:
+        def unlocked_entry(*arguments: Any) -> int:
+            try:
+                return function(*arguments) or 0
+            except BaseException as error:  # noqa: BLE001 - C code must get an answer, whatever happens
+                return self._failed(name, error, on_error)
+
+        return unlocked_entry
+
     def _is_busy_here(self) -> bool:
         if threading.get_ident() in self._workers:
             return True
@@ -161,6 +177,13 @@ class CallGate:
             self._deferred.popleft()()
 
     # -- failures --------------------------------------------------------------------------------------------------
+
+    def failed(self, code: int) -> None:
+        """A call returns `code` without having run: note it as its function would have."""
+        with self.lock:
+            if code not in self.codes.quiet:
+                self.faults.failed()
+            self.remember(code)
 
     def _failed(self, name: str, error: BaseException, on_error: int | None) -> int:
         """The code for an exception; its text is kept for the fault report."""

@@ -6,6 +6,7 @@ import atexit
 import os
 import threading
 from collections.abc import Sequence
+from contextlib import AbstractContextManager
 
 from hipgraph_cb.errors import FailedPreconditionError, InvalidArgumentError
 from hipgraph_cb.virtual.callbacks import CallGate, Codes
@@ -14,7 +15,9 @@ from hipgraph_cb.virtual.hip.codes import Code
 from hipgraph_cb.virtual.hip.library import MARKER, SONAMES, load_library, wire
 from hipgraph_cb.virtual.hip.runtime import HipRuntime
 from hipgraph_cb.virtual.hip_python import pin_hip_python
+from hipgraph_cb.virtual.injection import CallCount, Injection, Interceptor
 from hipgraph_cb.virtual.interrupts import Interrupts
+from hipgraph_cb.virtual.null_runtime import null_runtime
 from hipgraph_cb.virtual.settings import Settings
 
 _lock = threading.Lock()
@@ -46,12 +49,30 @@ class VirtualRuntime:
         self._runtime = HipRuntime(self.targets, settings, self._gate)
         self._library = load_library()
         self._addresses = wire(self._library, self._runtime, self._gate)
+        self._interceptor = Interceptor(self._library, self._gate, self._addresses)
         self.functions = tuple(self._addresses)
         self.library_path = self._library.paths[SONAMES[0]]
 
     def fault_report(self) -> str | None:
         """What is known about the last failure: a kernel's fault, a traceback, the reason of a refusal; or None."""
         return self._faults.report()
+
+    def count_calls(self) -> AbstractContextManager[CallCount]:
+        """`with runtime.count_calls() as count:` - how often each HIP function was called, and in which order."""
+        return self._interceptor.counting()
+
+    def inject(self, function: str, call: int, code: int) -> AbstractContextManager[Injection]:
+        """`with runtime.inject("hipMalloc", 2, 2):` - the second call of hipMalloc in there fails with code 2.
+
+        Raises:
+            NotFoundError: the library has no such function.
+            InvalidArgumentError: `call` is not 1, 2, ...
+        """
+        return self._interceptor.injecting(function, call, code)
+
+    def null_runtime(self) -> AbstractContextManager[None]:
+        """While this is open, calls that do work are native code that does none: to measure what a caller costs."""
+        return null_runtime(self._library, self._addresses)
 
     def start(self) -> None:
         """Bind hip-python to this library and arrange for exit, fork and Ctrl-C."""

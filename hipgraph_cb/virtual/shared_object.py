@@ -17,7 +17,8 @@ from dataclasses import dataclass
 
 SLOTS_SYMBOL = "hipgraph_cb_slots"
 PAGE = 0x1000
-ENTRY_SIZE = 8  # a stub and a fallback take eight bytes each
+STUB_SIZE = 8
+FALLBACK_SIZE = 16
 
 _ELF_HEADER_SIZE, _PROGRAM_HEADER_SIZE, _SYMBOL_SIZE, _RELOCATION_SIZE = 64, 56, 24, 24
 _PT_LOAD, _PT_DYNAMIC, _PT_GNU_STACK = 1, 2, 0x6474E551
@@ -38,12 +39,13 @@ class ExportedFunction:
     Attributes:
         name: its symbol.
         version: its symbol version, or None.
-        fallback: what it returns while its slot is not wired: a 32-bit integer, or the address of this C string.
+        fallback: what it returns while its slot is not wired: a 32-bit integer, or the address of this C string; bytes
+            are machine code of its own (at most 16).
     """
 
     name: str
     version: str | None = None
-    fallback: int | str = 0
+    fallback: int | str | bytes = 0
 
 
 def build_image(soname: str, functions: Sequence[ExportedFunction], extra_versions: Iterable[str] = ()) -> bytes:
@@ -102,8 +104,8 @@ class _Placement:
         self.relocations = self._next(count * _RELOCATION_SIZE)
         self.strings = self._next(len(strings.data))
         self.fallback_strings = self._next(len(fallback_strings))
-        self.stubs = self._next(count * ENTRY_SIZE)
-        self.fallbacks = self._next(count * ENTRY_SIZE)
+        self.stubs = self._next(count * STUB_SIZE)
+        self.fallbacks = self._next(count * FALLBACK_SIZE)
         self.end_of_code = self._end
         self.dynamic = -(-self._end // PAGE) * PAGE
         self.slots = self.dynamic + 16 * 16
@@ -189,9 +191,9 @@ def _headers(place: _Placement) -> bytes:
 def _symbols(functions: Sequence[ExportedFunction], strings: _Strings, place: _Placement) -> bytes:
     table = bytearray(_SYMBOL_SIZE)
     for index, function in enumerate(functions):
-        address = place.stubs + ENTRY_SIZE * index
+        address = place.stubs + STUB_SIZE * index
         name = strings.offset(function.name)
-        table += struct.pack("<IBBHQQ", name, _GLOBAL_FUNCTION, 0, _DEFINED, address, ENTRY_SIZE)
+        table += struct.pack("<IBBHQQ", name, _GLOBAL_FUNCTION, 0, _DEFINED, address, STUB_SIZE)
     slots = strings.offset(SLOTS_SYMBOL)
     table += struct.pack("<IBBHQQ", slots, _GLOBAL_OBJECT, 0, _DEFINED, place.slots, 8 * len(functions))
     return bytes(table)
@@ -199,7 +201,7 @@ def _symbols(functions: Sequence[ExportedFunction], strings: _Strings, place: _P
 
 def _relocations(count: int, place: _Placement) -> bytes:
     return b"".join(
-        struct.pack("<QQQ", place.slots + 8 * index, _R_X86_64_RELATIVE, place.fallbacks + ENTRY_SIZE * index)
+        struct.pack("<QQQ", place.slots + 8 * index, _R_X86_64_RELATIVE, place.fallbacks + FALLBACK_SIZE * index)
         for index in range(count)
     )
 
@@ -208,7 +210,7 @@ def _stubs(count: int, place: _Placement) -> bytes:
     """`jmp *slot(%rip)`, padded with int3."""
     code = bytearray()
     for index in range(count):
-        next_instruction = place.stubs + ENTRY_SIZE * index + 6
+        next_instruction = place.stubs + STUB_SIZE * index + 6
         code += b"\xff\x25" + struct.pack("<i", place.slots + 8 * index - next_instruction) + b"\xcc\xcc"
     return bytes(code)
 
@@ -218,16 +220,19 @@ def _fallback_strings(functions: Sequence[ExportedFunction]) -> bytes:
 
 
 def _fallbacks(functions: Sequence[ExportedFunction], place: _Placement) -> bytes:
-    """`mov $code, %eax; ret`, or `lea string(%rip), %rax; ret`."""
+    """`mov $code, %eax; ret`, or `lea string(%rip), %rax; ret`, or what is given."""
     code = bytearray()
     text = place.fallback_strings
     for index, function in enumerate(functions):
-        if isinstance(function.fallback, str):
-            next_instruction = place.fallbacks + ENTRY_SIZE * index + 7
-            code += b"\x48\x8d\x05" + struct.pack("<i", text - next_instruction) + b"\xc3"
+        if isinstance(function.fallback, bytes):
+            entry = function.fallback
+        elif isinstance(function.fallback, str):
+            next_instruction = place.fallbacks + FALLBACK_SIZE * index + 7
+            entry = b"\x48\x8d\x05" + struct.pack("<i", text - next_instruction) + b"\xc3"
             text += len(function.fallback.encode()) + 1
         else:
-            code += b"\xb8" + struct.pack("<I", function.fallback & 0xFFFFFFFF) + b"\xc3\xcc\xcc"
+            entry = b"\xb8" + struct.pack("<I", function.fallback & 0xFFFFFFFF) + b"\xc3"
+        code += entry.ljust(FALLBACK_SIZE, b"\xcc")
     return bytes(code)
 
 

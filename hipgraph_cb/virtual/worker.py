@@ -11,8 +11,17 @@ import random
 import threading
 import time
 from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 
 from hipgraph_cb.virtual.callbacks import CallGate
+
+
+@dataclass(frozen=True)
+class Failure:
+    """Why an operation did not run to its end: the code that a wait returns, and the text for the fault report."""
+
+    code: int
+    text: str
 
 
 class Operation:
@@ -25,7 +34,7 @@ class Operation:
 
     Attributes:
         is_done: it has run, failed or been skipped.
-        error: why it did not run to its end.
+        failure: why it did not run to its end; None before, and after a success.
         started, finished: seconds of `time.perf_counter`, 0.0 before.
         stop_reason: set to make it stop early.
     """
@@ -34,7 +43,7 @@ class Operation:
         "_blockers",
         "_followers",
         "_inherited",
-        "error",
+        "failure",
         "finished",
         "is_done",
         "label",
@@ -49,34 +58,38 @@ class Operation:
         self.step = step
         self.label = label
         self.is_done = False
-        self.error: BaseException | None = None
+        self.failure: Failure | None = None
         self.started = 0.0
         self.finished = 0.0
         self.stop_reason: str | None = None
         self._blockers = 0
         self._followers: list[tuple[Operation, bool]] = []
-        self._inherited: BaseException | None = None
+        self._inherited: Failure | None = None
 
     def _wait_for(self, other: Operation, inherits: bool) -> None:
         if not other.is_done:
             other._followers.append((self, inherits))
             self._blockers += 1
-        elif inherits and other.error is not None:
-            self._inherited = self._inherited or other.error
+        elif inherits and other.failure is not None:
+            self._inherited = self._inherited or other.failure
 
 
 class Worker:
     """One device's worker. All methods except the thread itself need the gate's lock.
 
     Args:
-        on_failure: called, with the lock, with an operation that has failed by itself.
+        on_failure: called, with the lock, with an operation and the exception that ended it.
+
+    Attributes:
+        random: decides among ready work; seeded.
+        running: the operation whose step runs now.
     """
 
     def __init__(
-        self, gate: CallGate, seed: int, name: str, on_failure: Callable[[Operation, BaseException], None]
+        self, gate: CallGate, seed: int, name: str, on_failure: Callable[[Operation, BaseException], Failure]
     ) -> None:
         self._gate = gate
-        self._random = random.Random(seed)
+        self.random = random.Random(seed)
         self._name = name
         self._on_failure = on_failure
         self._ready: list[Operation] = []
@@ -135,12 +148,12 @@ class Worker:
             self._thread.start()
         self._wake.notify()
 
-    def _finish(self, operation: Operation, error: BaseException | None) -> None:
-        finished = [(operation, error)]
+    def _finish(self, operation: Operation, failure: Failure | None) -> None:
+        finished = [(operation, failure)]
         while finished:
             done, reason = finished.pop()
             done.is_done = True
-            done.error = reason
+            done.failure = reason
             done.finished = time.perf_counter()
             done.worker._unfinished -= 1
             followers, done._followers = done._followers, []
@@ -162,7 +175,7 @@ class Worker:
                 if not self._ready:
                     self._wake.wait()
                     continue
-                self._take_a_step(self._ready[self._random.randrange(len(self._ready))])
+                self._take_a_step(self._ready[self.random.randrange(len(self._ready))])
 
     def _take_a_step(self, operation: Operation) -> None:
         self.running = operation
@@ -179,6 +192,4 @@ class Worker:
         self.running = None
         if is_finished:
             self._ready.remove(operation)
-            if error is not None:
-                self._on_failure(operation, error)
-            self._finish(operation, error)
+            self._finish(operation, None if error is None else self._on_failure(operation, error))

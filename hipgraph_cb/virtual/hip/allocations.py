@@ -73,6 +73,10 @@ class Allocations:
         found = memory.find(address)
         return None if found is None else self._known.get(found.address, self._internal(found.address, found.size))
 
+    def is_registered(self, allocation: DeviceAllocation) -> bool:
+        """It was made by `allocate`, so it may be freed; a module's memory may not."""
+        return self._known.get(allocation.address) is allocation
+
     def is_in_arena(self, address: int) -> bool:
         """`address` is a device address, live or not."""
         return self.memory.base <= address < self.memory.base + self.memory.capacity

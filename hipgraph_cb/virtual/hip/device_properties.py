@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from hipgraph_cb.virtual.hip.structures import DeviceProperties
 
 if TYPE_CHECKING:
-    from hipgraph_cb.virtual.hip.runtime import Gpu
+    from hipgraph_cb.virtual.hip.gpu import Gpu
 
 _INT_MAX = (1 << 31) - 1
 

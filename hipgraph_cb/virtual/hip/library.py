@@ -15,7 +15,19 @@ from hipgraph_cb.virtual.shared_object import ExportedFunction
 
 SONAMES = ("libamdhip64.so", "libamdhip64.so.7", "libamdhip64.so.6", "libamdhip64.so.5")
 MARKER = "hipgraph_cb_virtual_marker"
-_SUBJECTS = ("errors", "device")
+_SUBJECTS = (
+    "errors",
+    "device",
+    "memory",
+    "copies",
+    "fills",
+    "streams",
+    "events",
+    "modules",
+    "launches",
+    "graphs",
+    "graph_nodes",
+)
 
 
 def load_library() -> NativeLibrary:

@@ -3,38 +3,35 @@
 from __future__ import annotations
 
 import threading
+import traceback
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from hipgraph_cb.errors import InvalidArgumentError
 from hipgraph_cb.executable.target_id import TargetId
 from hipgraph_cb.virtual.callbacks import CallError, CallGate
+from hipgraph_cb.virtual.faults import DeviceFault
 from hipgraph_cb.virtual.hip.allocations import Allocations
-from hipgraph_cb.virtual.hip.codes import Code
-from hipgraph_cb.virtual.hip.gpus import MODELS, GpuModel
+from hipgraph_cb.virtual.hip.codes import NAMES, Code
+from hipgraph_cb.virtual.hip.gpu import Gpu
+from hipgraph_cb.virtual.hip.gpus import MODELS
 from hipgraph_cb.virtual.hip.handles import HandleTable
 from hipgraph_cb.virtual.hip.profile import PROFILES
 from hipgraph_cb.virtual.hip.stream import Stream
-from hipgraph_cb.virtual.memory import Memory
+from hipgraph_cb.virtual.memory import Memory, MemoryFault
 from hipgraph_cb.virtual.settings import Settings
-from hipgraph_cb.virtual.worker import Operation, Worker
+from hipgraph_cb.virtual.worker import Failure, Operation, Worker
+
+if TYPE_CHECKING:
+    from hipgraph_cb.virtual.hip.event import Event
+    from hipgraph_cb.virtual.hip.executable_graph import ExecutableGraph
+    from hipgraph_cb.virtual.hip.graph import Graph, Node
+    from hipgraph_cb.virtual.hip.kernels import Function
+    from hipgraph_cb.virtual.hip.modules import Module
 
 HOST_ARENA = 4 << 30
 """Address space for pinned host memory, beside that of the devices."""
-
-
-class Gpu:
-    """One virtual device: its model, its worker and its null stream."""
-
-    def __init__(self, ordinal: int, target: TargetId, model: GpuModel, worker: Worker) -> None:
-        self.ordinal = ordinal
-        self.target = target
-        self.model = model
-        self.worker = worker
-        self.null_stream = Stream(self, is_null=True)
-        self.streams: set[Stream] = {self.null_stream}
-        self.launch_block = 0
-        self.flags = 0
-        self.peers: set[int] = set()
+_STREAM_LEGACY, _STREAM_PER_THREAD = 1, 2
 
 
 class ThreadState(threading.local):
@@ -42,6 +39,7 @@ class ThreadState(threading.local):
 
     def __init__(self) -> None:
         self.device = 0
+        self.streams: dict[int, Stream] = {}
         self.capture_mode = 0
         self.call_configurations: list[tuple[object, ...]] = []
 
@@ -58,6 +56,12 @@ class HipRuntime:
         self.gpus = [self._gpu(ordinal, text) for ordinal, text in enumerate(targets)]
         self.allocations = Allocations(self.memory, settings.memory)
         self.streams: HandleTable[Stream] = HandleTable(Code.INVALID_HANDLE)
+        self.events: HandleTable[Event] = HandleTable(Code.INVALID_HANDLE)
+        self.modules: HandleTable[Module] = HandleTable(Code.NOT_FOUND)
+        self.functions: HandleTable[Function] = HandleTable(Code.INVALID_VALUE)
+        self.graphs: HandleTable[Graph] = HandleTable(Code.INVALID_VALUE)
+        self.nodes: HandleTable[Node] = HandleTable(Code.INVALID_VALUE)
+        self.executable_graphs: HandleTable[ExecutableGraph] = HandleTable(Code.INVALID_VALUE)
         self.last_errors: dict[int, int] = {}
         gate.remembered = self.last_errors
         gate.remember = self._remember
@@ -72,7 +76,7 @@ class HipRuntime:
             )
         if text == model.processor:
             target = TargetId.parse(text + model.features)
-        worker = Worker(self.gate, self.settings.seed + ordinal, f"hipgraph_cb-gpu{ordinal}", self._note_failure)
+        worker = Worker(self.gate, self.settings.seed + ordinal, f"hipgraph_cb-gpu{ordinal}", self._failure_of)
         return Gpu(ordinal, target, model, worker)
 
     # -- the calling thread ----------------------------------------------------------------------------------------
@@ -87,6 +91,21 @@ class HipRuntime:
             raise CallError(Code.INVALID_DEVICE)
         return self.gpus[ordinal]
 
+    def stream(self, handle: int) -> Stream:
+        """The stream behind a hipStream_t: 0 and hipStreamLegacy are the null stream of the current device."""
+        if handle in (0, _STREAM_LEGACY):
+            return self.gpu.null_stream
+        if handle == _STREAM_PER_THREAD:
+            return self._stream_of_thread()
+        return self.streams[handle]
+
+    def _stream_of_thread(self) -> Stream:
+        streams = self.thread.streams
+        if self.thread.device not in streams:
+            stream = streams[self.thread.device] = Stream(self.gpu)
+            self.gpu.streams.add(stream)
+        return streams[self.thread.device]
+
     def _remember(self, code: int) -> None:
         thread = threading.get_ident()
         if code and code not in self.profile.forgotten_codes:
@@ -96,9 +115,19 @@ class HipRuntime:
 
     # -- faults ----------------------------------------------------------------------------------------------------
 
-    def _note_failure(self, operation: Operation, error: BaseException) -> None:
-        text = str(error) if hasattr(error, "hip_code") else f"{type(error).__name__}: {error}"
-        self.gate.faults.add(f"{operation.label}: {text}")
+    def _failure_of(self, operation: Operation, error: BaseException) -> Failure:
+        """What a wait tells about an operation that has failed; the text is in the fault report from now on."""
+        if isinstance(error, DeviceFault):
+            code, text = error.hip_code, error.report()
+        elif isinstance(error, MemoryFault):
+            code, text = int(Code.ILLEGAL_ADDRESS), str(error)
+        elif isinstance(error, CallError):
+            code, text = error.code, error.note or f"failed with {NAMES.get(error.code, error.code)}"
+        else:
+            code, text = int(Code.UNKNOWN), "".join(traceback.format_exception(error)).rstrip()
+        failure = Failure(code, f"{operation.label}: {text}")
+        self.gate.faults.add(failure.text)
+        return failure
 
     def _stop_kernels(self) -> None:
         for gpu in self.gpus:

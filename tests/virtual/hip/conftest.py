@@ -16,5 +16,14 @@ def runtime():
 def hip():
     from hip import hip as bindings
 
+    bindings.hipDeviceSynchronize()
     yield bindings
+    bindings.hipDeviceSynchronize()
     bindings.hipGetLastError()
+
+
+@pytest.fixture
+def program(hip):
+    from support.hip_program import Program
+
+    return Program(hip)

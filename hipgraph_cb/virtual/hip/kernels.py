@@ -1,0 +1,220 @@
+"""Kernels: their functions, the checks of a launch, packing of arguments, and the dispatch itself."""
+
+from __future__ import annotations
+
+import struct
+import time
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
+
+from hipgraph_cb.executable.hidden_args import LaunchShape, write_hidden
+from hipgraph_cb.virtual.callbacks import CallError
+from hipgraph_cb.virtual.dispatch import ExecutionSettings, execute
+from hipgraph_cb.virtual.faults import DeviceFault, FaultKind
+from hipgraph_cb.virtual.hip.codes import Code
+from hipgraph_cb.virtual.hip.native import load_bytes, load_pointer, load_pointers, require
+from hipgraph_cb.virtual.hip.work import NodeKind
+from hipgraph_cb.virtual.launch import Launch
+
+if TYPE_CHECKING:
+    from hipgraph_cb.executable.verify import VerifiedExport
+    from hipgraph_cb.virtual.hip.gpu import Gpu
+    from hipgraph_cb.virtual.hip.runtime import HipRuntime
+    from hipgraph_cb.virtual.loader import LoadedKernel
+    from hipgraph_cb.virtual.worker import Operation
+
+Shape = tuple[int, int, int]
+
+MAX_BLOCK = 1024
+_EXTRA_BUFFER, _EXTRA_SIZE, _EXTRA_END = 1, 2, 3
+_PACKET_SIZE = 64
+_QUEUE_SIZE = 256
+_DISPATCH_PACKET_HEADER = 0x1502  # a kernel dispatch with system-scope fences
+_EMPTY_PACKET_ROOM = _PACKET_SIZE + _QUEUE_SIZE
+
+
+class Function:
+    """A kernel of a loaded module, as a hipFunction_t stands for it."""
+
+    def __init__(self, gpu: Gpu, kernel: LoadedKernel) -> None:
+        self.gpu = gpu
+        self.kernel = kernel
+        self.max_dynamic_lds: int | None = None
+
+    @property
+    def name(self) -> str:
+        return self.kernel.name
+
+    @property
+    def export(self) -> VerifiedExport:
+        return self.kernel.export
+
+
+@dataclass(frozen=True)
+class KernelLaunch:
+    """One launch with all its arguments.
+
+    Attributes:
+        grid, block: workgroups, and work-items of a workgroup, in x, y, z.
+        arguments: the kernarg block, hidden arguments included.
+    """
+
+    function: Function
+    grid: Shape
+    block: Shape
+    dynamic_lds: int
+    arguments: bytes
+    kind: ClassVar[NodeKind] = NodeKind.KERNEL
+
+    @property
+    def label(self) -> str:
+        return f"kernel {self.function.name}"
+
+    def run(self, runtime: HipRuntime, gpu: Gpu, operation: Operation | None) -> None:
+        kernel = self.function.kernel
+        kernarg_address, packet_address, queue_address = _place(runtime, gpu, self)
+        x, y, z = (groups * items for groups, items in zip(self.grid, self.block, strict=True))
+        launch = Launch(
+            kernel=kernel,
+            grid=(x, y, z),
+            workgroup=self.block,
+            kernarg_address=kernarg_address,
+            dynamic_lds=self.dynamic_lds,
+            packet_address=packet_address,
+            queue_address=queue_address,
+        )
+        watch = _Watch(runtime, operation)
+        settings = ExecutionSettings(seed=runtime.settings.seed, target=gpu.target.processor)
+        try:
+            execute(launch, runtime.memory, interrupted=watch.must_stop, settings=settings)
+        except DeviceFault as fault:
+            if fault.kind is FaultKind.TIMEOUT and watch.reason:
+                fault.what = f"{fault.kind.title}: {watch.reason}"
+            raise
+
+
+class _Watch:
+    """Says when a running kernel has to stop, and why."""
+
+    def __init__(self, runtime: HipRuntime, operation: Operation | None) -> None:
+        self._operation = operation
+        self._limit = runtime.settings.watchdog
+        self._deadline = time.monotonic() + self._limit if self._limit else float("inf")
+        self.reason: str | None = None
+
+    def must_stop(self) -> bool:
+        if self._operation is not None and self._operation.stop_reason is not None:
+            self.reason = self._operation.stop_reason
+        elif time.monotonic() > self._deadline:
+            self.reason = (
+                f"stopped by the watchdog after {self._limit:g} s (HIPGRAPH_CB_VIRTUAL_WATCHDOG changes or lifts it)"
+            )
+        return self.reason is not None
+
+
+def _place(runtime: HipRuntime, gpu: Gpu, launch: KernelLaunch) -> tuple[int, int, int]:
+    """Write arguments and dispatch packet to device memory; returns the addresses of both and of the queue.
+
+    A worker runs one dispatch at a time, so there is one place per device for them.
+    """
+    size = _EMPTY_PACKET_ROOM + len(launch.arguments)
+    if gpu.launch_block_size < size:
+        if gpu.launch_block:
+            runtime.memory.free(gpu.launch_block)
+        gpu.launch_block_size = max(4096, size)
+        gpu.launch_block = runtime.memory.allocate(gpu.launch_block_size, label="kernel arguments")
+    packet = gpu.launch_block
+    queue, kernarg = packet + _PACKET_SIZE, packet + _EMPTY_PACKET_ROOM
+    export = launch.function.export
+    grid = [groups * items for groups, items in zip(launch.grid, launch.block, strict=True)]
+    header = struct.pack(
+        "<HHHHHHIIIIIQQQQ",
+        _DISPATCH_PACKET_HEADER,
+        3,
+        *launch.block,
+        0,
+        *grid,
+        export.private_segment_size,
+        export.group_segment_size + launch.dynamic_lds,
+        launch.function.kernel.descriptor_address,
+        kernarg,
+        0,
+        0,
+    )
+    block = runtime.memory.bytes(packet, size)
+    block[:_PACKET_SIZE] = memoryview(header)
+    block[_PACKET_SIZE:_EMPTY_PACKET_ROOM] = 0
+    block[_EMPTY_PACKET_ROOM:size] = memoryview(launch.arguments)
+    return kernarg, packet, queue
+
+
+def make_launch(
+    runtime: HipRuntime, handle: int, grid: Shape, block: Shape, dynamic_lds: int, parameters: int, extra: int
+) -> KernelLaunch:
+    """The launch that these C arguments describe; the order of the checks is that of AMD's runtime."""
+    function = runtime.functions.get(handle)
+    if function is None:
+        raise CallError(Code.INVALID_DEVICE_FUNCTION, f"{handle:#x} is no hipFunction_t of a loaded module")
+    require(not (parameters and extra))
+    check_shape(runtime, function, grid, block, dynamic_lds)
+    layout = function.export.layout
+    arguments = bytearray(layout.size)
+    if parameters:
+        for parameter, address in zip(
+            layout.parameters, load_pointers(parameters, len(layout.parameters)), strict=True
+        ):
+            require(address, note=f"kernelParams has no address for {parameter.label} of kernel {function.name}")
+            arguments[parameter.offset : parameter.offset + parameter.size] = load_bytes(address, parameter.size)
+    elif extra:
+        given = _extra_bytes(extra)[: layout.size]
+        arguments[: len(given)] = given
+    else:
+        require(not layout.parameters, note=f"kernel {function.name} has arguments, and none were given")
+    _write_hidden(arguments, function, grid, block, dynamic_lds)
+    return KernelLaunch(function, grid, block, dynamic_lds, bytes(arguments))
+
+
+def _write_hidden(arguments: bytearray, function: Function, grid: Shape, block: Shape, dynamic_lds: int) -> None:
+    x, y, z = (groups * items for groups, items in zip(grid, block, strict=True))
+    write_hidden(arguments, function.export.layout, LaunchShape((x, y, z), block, dynamic_lds))
+
+
+def _extra_bytes(extra: int) -> bytes:
+    """The argument buffer that a HIP_LAUNCH_PARAM list describes."""
+    buffer, size = 0, 0
+    for place in range(extra, extra + 5 * 16, 16):
+        key = load_pointer(place)
+        if key == _EXTRA_END:
+            break
+        value = load_pointer(place + 8)
+        if key == _EXTRA_BUFFER:
+            buffer = value
+        elif key == _EXTRA_SIZE:
+            require(value)
+            size = load_pointer(value)
+        else:
+            raise CallError(Code.INVALID_VALUE, f"extra holds the unknown key {key}")
+    require(buffer)
+    return load_bytes(buffer, size)
+
+
+def check_shape(runtime: HipRuntime, function: Function, grid: Shape, block: Shape, dynamic_lds: int) -> None:
+    """Refuse a grid or block that no kernel, or not this kernel, can be launched with."""
+    bad_shape = runtime.profile.bad_launch_shape
+    require(min(*grid, *block) > 0, bad_shape, f"kernel {function.name}: grid {grid}, block {block}")
+    items = block[0] * block[1] * block[2]
+    require(items <= MAX_BLOCK, bad_shape, f"kernel {function.name}: a block of {items} exceeds {MAX_BLOCK}")
+    for groups, size in zip(grid, block, strict=True):
+        require(groups * size < 1 << 32, bad_shape, f"kernel {function.name}: {groups} x {size} work-items in a row")
+    static_lds = function.export.group_segment_size
+    limit = function.gpu.model.lds
+    require(
+        dynamic_lds <= limit and static_lds + dynamic_lds <= limit,
+        note=f"kernel {function.name}: {static_lds} + {dynamic_lds} bytes of LDS exceed {limit}",
+    )
+    if items > function.export.max_flat_workgroup_size:
+        raise CallError(
+            Code.LAUNCH_FAILURE,
+            f"kernel {function.name} was compiled for at most {function.export.max_flat_workgroup_size} work-items a "
+            f"workgroup, and a block has {items}",
+        )

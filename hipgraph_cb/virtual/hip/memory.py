@@ -1,0 +1,186 @@
+"""Allocating and freeing, and asking what an address is."""
+
+from __future__ import annotations
+
+import ctypes
+
+from hipgraph_cb.virtual.callbacks import CallError
+from hipgraph_cb.virtual.hip.allocations import DeviceAllocation, MemoryKind
+from hipgraph_cb.virtual.hip.api import HANDLE, INT, POINTER, SIZE, UINT, api
+from hipgraph_cb.virtual.hip.codes import Code
+from hipgraph_cb.virtual.hip.native import require, store_int, store_pointer
+from hipgraph_cb.virtual.hip.runtime import HipRuntime
+from hipgraph_cb.virtual.hip.structures import PointerAttributes
+from hipgraph_cb.virtual.hip.submit import submit
+from hipgraph_cb.virtual.hip.work import Empty
+
+_PITCH_ALIGNMENT = 256
+
+
+def _allocate(runtime: HipRuntime, out: int, size: int, kind: MemoryKind, flags: int = 0) -> None:
+    require(out)
+    address = runtime.allocations.allocate(size, kind, runtime.gpu.ordinal, flags) if size else 0
+    store_pointer(out, address)
+
+
+def _release(runtime: HipRuntime, address: int, allowed: tuple[MemoryKind, ...]) -> None:
+    """Wait for all work of the device, as AMD's runtime does, and free; an interior address frees the whole range."""
+    if not address:
+        return
+    allocation = _known(runtime, address)
+    if allocation is None or allocation.kind not in allowed:
+        raise CallError(Code.INVALID_VALUE, f"not an allocation: {runtime.memory.describe(address)}")
+    worker = runtime.gpus[allocation.ordinal].worker
+    runtime.gate.wait(lambda: worker.is_idle)
+    runtime.allocations.free(allocation)
+
+
+def _known(runtime: HipRuntime, address: int) -> DeviceAllocation | None:
+    allocation = runtime.allocations.find(address)
+    return allocation if allocation is not None and runtime.allocations.is_registered(allocation) else None
+
+
+@api("hipMalloc", POINTER, SIZE)
+def malloc(runtime: HipRuntime, out: int, size: int) -> None:
+    _allocate(runtime, out, size, MemoryKind.DEVICE)
+
+
+@api("hipExtMallocWithFlags", POINTER, SIZE, UINT)
+def malloc_with_flags(runtime: HipRuntime, out: int, size: int, flags: int) -> None:
+    require(flags in (0, 1, 2, 3))
+    _allocate(runtime, out, size, MemoryKind.DEVICE, flags)
+
+
+@api("hipMallocManaged", POINTER, SIZE, UINT)
+def malloc_managed(runtime: HipRuntime, out: int, size: int, flags: int) -> None:
+    require(flags in (1, 2) and size)
+    _allocate(runtime, out, size, MemoryKind.MANAGED, flags)
+
+
+@api("hipFree", POINTER, releases=True)
+def free(runtime: HipRuntime, address: int) -> None:
+    _release(runtime, address, (MemoryKind.DEVICE, MemoryKind.MANAGED, MemoryKind.HOST))
+
+
+@api("hipHostMalloc", POINTER, SIZE, UINT)
+@api("hipHostAlloc", POINTER, SIZE, UINT)
+def host_malloc(runtime: HipRuntime, out: int, size: int, flags: int) -> None:
+    _allocate(runtime, out, size, MemoryKind.HOST, flags)
+
+
+@api("hipMallocHost", POINTER, SIZE)
+@api("hipMemAllocHost", POINTER, SIZE)
+def malloc_host(runtime: HipRuntime, out: int, size: int) -> None:
+    _allocate(runtime, out, size, MemoryKind.HOST)
+
+
+@api("hipHostFree", POINTER, releases=True)
+@api("hipFreeHost", POINTER, releases=True)
+def host_free(runtime: HipRuntime, address: int) -> None:
+    _release(runtime, address, (MemoryKind.HOST,))
+
+
+@api("hipMallocPitch", POINTER, POINTER, SIZE, SIZE)
+def malloc_pitch(runtime: HipRuntime, out: int, pitch_out: int, width: int, height: int) -> None:
+    require(out and pitch_out)
+    pitch = -(-width // _PITCH_ALIGNMENT) * _PITCH_ALIGNMENT
+    _allocate(runtime, out, pitch * height, MemoryKind.DEVICE)
+    store_pointer(pitch_out, pitch)
+
+
+@api("hipMallocAsync", POINTER, SIZE, HANDLE)
+def malloc_async(runtime: HipRuntime, out: int, size: int, stream_handle: int) -> None:
+    runtime.stream(stream_handle)
+    _allocate(runtime, out, size, MemoryKind.DEVICE)
+
+
+@api("hipFreeAsync", POINTER, HANDLE)
+def free_async(runtime: HipRuntime, address: int, stream_handle: int) -> None:
+    """The memory ends when the stream gets there."""
+    stream = runtime.stream(stream_handle)
+    allocation = _known(runtime, address)
+    if allocation is None:
+        raise CallError(Code.INVALID_VALUE)
+    operation = submit(runtime, stream, Empty())
+    if operation is not None:
+        runtime.gate.wait(lambda: operation.is_done)
+    runtime.allocations.free(allocation)
+
+
+@api("hipMemGetInfo", POINTER, POINTER)
+def mem_get_info(runtime: HipRuntime, free_out: int, total_out: int) -> None:
+    total = runtime.settings.memory
+    if free_out:
+        store_pointer(free_out, total - runtime.allocations.used.get(runtime.gpu.ordinal, 0))
+    if total_out:
+        store_pointer(total_out, total)
+
+
+@api("hipMemGetAddressRange", POINTER, POINTER, POINTER)
+def mem_get_address_range(runtime: HipRuntime, base_out: int, size_out: int, address: int) -> None:
+    allocation = runtime.allocations.find(address)
+    if allocation is None:
+        raise CallError(Code.NOT_FOUND)
+    if base_out:
+        store_pointer(base_out, allocation.address)
+    if size_out:
+        store_pointer(size_out, allocation.size)
+
+
+@api("hipMemPtrGetInfo", POINTER, POINTER)
+def mem_ptr_get_info(runtime: HipRuntime, address: int, size_out: int) -> None:
+    allocation = runtime.allocations.find(address)
+    require(allocation is not None and size_out)
+    store_pointer(size_out, allocation.size if allocation else 0)
+
+
+@api("hipHostGetDevicePointer", POINTER, POINTER, UINT)
+def host_get_device_pointer(runtime: HipRuntime, out: int, address: int, flags: int) -> None:
+    allocation = runtime.allocations.find(address)
+    require(out and allocation is not None and allocation.kind is MemoryKind.HOST)
+    store_pointer(out, address)
+
+
+@api("hipHostGetFlags", POINTER, POINTER)
+def host_get_flags(runtime: HipRuntime, out: int, address: int) -> None:
+    allocation = runtime.allocations.find(address)
+    require(out and allocation is not None and allocation.kind is MemoryKind.HOST)
+    store_int(out, allocation.flags if allocation else 0)
+
+
+@api("hipPointerGetAttributes", POINTER, POINTER)
+def pointer_get_attributes(runtime: HipRuntime, out: int, address: int) -> None:
+    require(out and address)
+    attributes = PointerAttributes()
+    allocation = runtime.allocations.find(address)
+    if allocation is None:
+        raise CallError(Code.INVALID_VALUE)
+    attributes.type = allocation.kind
+    attributes.device = allocation.ordinal
+    attributes.devicePointer = address
+    attributes.hostPointer = 0 if allocation.kind is MemoryKind.DEVICE else address
+    attributes.isManaged = int(allocation.kind is MemoryKind.MANAGED)
+    attributes.allocationFlags = allocation.flags
+    ctypes.memmove(out, ctypes.addressof(attributes), ctypes.sizeof(attributes))
+
+
+@api("hipDeviceCanAccessPeer", POINTER, INT, INT)
+def device_can_access_peer(runtime: HipRuntime, out: int, ordinal: int, peer: int) -> None:
+    require(out)
+    runtime.gpu_at(ordinal), runtime.gpu_at(peer)
+    store_int(out, int(ordinal != peer))
+
+
+@api("hipDeviceEnablePeerAccess", INT, UINT)
+def device_enable_peer_access(runtime: HipRuntime, peer: int, flags: int) -> None:
+    require(flags == 0)
+    require(runtime.gpu_at(peer) is not runtime.gpu, Code.INVALID_DEVICE)
+    require(peer not in runtime.gpu.peers, Code.PEER_ACCESS_ALREADY_ENABLED)
+    runtime.gpu.peers.add(peer)
+
+
+@api("hipDeviceDisablePeerAccess", INT)
+def device_disable_peer_access(runtime: HipRuntime, peer: int) -> None:
+    runtime.gpu_at(peer)
+    require(peer in runtime.gpu.peers, Code.PEER_ACCESS_NOT_ENABLED)
+    runtime.gpu.peers.discard(peer)

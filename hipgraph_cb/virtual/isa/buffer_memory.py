@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hipgraph_cb.virtual.isa.global_memory import NARROW_LOADS, NARROW_STORES, WORDS, narrow_result, vector_register
+from hipgraph_cb.virtual.isa.lds_transfer import store_to_lds
 from hipgraph_cb.virtual.isa.memory_access import Addresses, load_narrow, load_words, store_narrow, store_words
 from hipgraph_cb.virtual.isa.operands import scalar_reader
 from hipgraph_cb.virtual.isa.registry import CompileContext, Compiled, UnsupportedInstruction, semantics
@@ -70,8 +71,6 @@ def _integer(value: int | NDArray[np.uint32]) -> Any:
 def buffer_places(instruction: Instruction) -> Callable[[State], Places]:
     """Reads descriptor, index and offset; `vaddr` holds the index first where both are used."""
     fields = instruction.fields
-    if fields["lds"]:
-        raise UnsupportedInstruction("a transfer to LDS")
     vaddr, immediate = fields["vaddr"], fields["offset"]
     uses_index, uses_offset = bool(fields["idxen"]), bool(fields["offen"])
     scalar_offset = scalar_reader(fields["soffset"], instruction.literal)
@@ -124,7 +123,7 @@ def _offsets(
     return selected - state.memory.base
 
 
-def _in_range(state: State, places: Places, end: int) -> NDArray[np.bool_]:
+def in_range(state: State, places: Places, end: int) -> NDArray[np.bool_]:
     """The active lanes whose range holds `end` bytes from their place."""
     lanes: NDArray[np.bool_] = (places.room >= end) & state.active_bits()
     return lanes
@@ -135,21 +134,33 @@ def _compile_load(instruction: Instruction, context: CompileContext) -> Compiled
     del context
     count = WORDS[instruction.mnemonic.removeprefix("buffer_load_")]
     places, destination = buffer_places(instruction), vector_register(instruction, "vdata")
+    if instruction.fields["lds"]:
+        return _lds_step(instruction, count)
 
     def step(state: State) -> None:
         place = places(state)
-        loaded = []
-        for index in range(count):
-            lanes = _in_range(state, place, 4 * index + 4)
-            word = np.zeros(state.shape, np.uint32)
-            if lanes.any():
-                offsets = _offsets(state, instruction, place.addresses + 4 * index, lanes, 4)
-                word[lanes] = load_words(state.memory.u8, offsets, 1)[0]
-            loaded.append(word)
+        loaded = [_load_word(state, instruction, place, index) for index in range(count)]
         for index, word in enumerate(loaded):
             state.write_vgpr(destination + index, word)
 
     return step
+
+
+def _load_word(state: State, instruction: Instruction, place: Places, index: int) -> Vector32:
+    lanes = in_range(state, place, 4 * index + 4)
+    word = np.zeros(state.shape, np.uint32)
+    if lanes.any():
+        offsets = _offsets(state, instruction, place.addresses + 4 * index, lanes, 4)
+        word[lanes] = load_words(state.memory.u8, offsets, 1)[0]
+    return word
+
+
+def _lds_step(instruction: Instruction, count: int) -> Compiled:
+    """A load that goes to LDS, lanes that are out of range writing zero there."""
+    if count != 1:
+        raise UnsupportedInstruction("a transfer to LDS of more than a word")
+    places = buffer_places(instruction)
+    return lambda state: store_to_lds(state, instruction, _load_word(state, instruction, places(state), 0))
 
 
 @semantics(*(f"buffer_store_{size}" for size in WORDS))
@@ -161,7 +172,7 @@ def _compile_store(instruction: Instruction, context: CompileContext) -> Compile
     def step(state: State) -> None:
         place = places(state)
         for index in range(count):
-            lanes = _in_range(state, place, 4 * index + 4)
+            lanes = in_range(state, place, 4 * index + 4)
             if lanes.any():
                 offsets = _offsets(state, instruction, place.addresses + 4 * index, lanes, 4)
                 store_words(state.memory.u8, offsets, [_chosen(state, source + index, lanes)])
@@ -177,12 +188,14 @@ def _chosen(state: State, register: int, lanes: NDArray[np.bool_]) -> Vector32:
 @semantics(*(f"buffer_load_{size}" for size in NARROW_LOADS))
 def _compile_narrow_load(instruction: Instruction, context: CompileContext) -> Compiled:
     del context
+    if instruction.fields["lds"]:
+        raise UnsupportedInstruction("a transfer to LDS of less than a word")
     form = NARROW_LOADS[instruction.mnemonic.removeprefix("buffer_load_")]
     places, destination = buffer_places(instruction), vector_register(instruction, "vdata")
 
     def step(state: State) -> None:
         place = places(state)
-        lanes = _in_range(state, place, form.size)
+        lanes = in_range(state, place, form.size)
         value = np.zeros(state.shape, np.uint32)
         if lanes.any():
             offsets = _offsets(state, instruction, place.addresses, lanes, form.size)
@@ -200,7 +213,7 @@ def _compile_narrow_store(instruction: Instruction, context: CompileContext) -> 
 
     def step(state: State) -> None:
         place = places(state)
-        lanes = _in_range(state, place, form.size)
+        lanes = in_range(state, place, form.size)
         if lanes.any():
             offsets = _offsets(state, instruction, place.addresses, lanes, form.size)
             value = _chosen(state, source, lanes)

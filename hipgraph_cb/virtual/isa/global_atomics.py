@@ -63,17 +63,33 @@ def atomic_step(
     need_old = bool(instruction.fields["sc0"])
 
     def step(state: State) -> None:
-        where = state.full(addresses(state))
-        refuse_misaligned(state, instruction, where, operation.size)
-        offsets = checked(state, instruction, where, operation.size)
-        if not offsets.size:
-            return
-        operands = read_operands(state, source, operation)
-        old = perform(state.memory.u8, offsets.reshape(-1), operands, operation, need_old)
+        old = device_atomic(state, instruction, addresses(state), operation, source, need_old)
         if old is not None:
             write_old(state, destination, old)
 
     return step
+
+
+def device_atomic(
+    state: State,
+    instruction: Instruction,
+    addresses: Addresses,
+    operation: AtomicOperation,
+    source: int,
+    need_old: bool,
+) -> NDArray[Any] | None:
+    """Apply `operation` at the addresses of the active lanes; what they found, or None if nobody wants that.
+
+    Raises:
+        DeviceFault: an active lane's address is misaligned or not in live memory.
+    """
+    where = state.full(addresses)
+    refuse_misaligned(state, instruction, where, operation.size)
+    offsets = checked(state, instruction, where, operation.size)
+    if not offsets.size:
+        return None
+    operands = read_operands(state, source, operation)
+    return perform(state.memory.u8, offsets.reshape(-1), operands, operation, need_old)
 
 
 def read_operands(state: State, source: int, operation: AtomicOperation) -> list[NDArray[Any]]:

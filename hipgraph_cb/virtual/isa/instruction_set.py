@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from hipgraph_cb.virtual.isa import (
     address_alu,
+    buffer_atomics,
     buffer_memory,
     carry,
     compare,
@@ -18,6 +19,7 @@ from hipgraph_cb.virtual.isa import (
     lane_ops,
     lds,
     lds_atomics,
+    lds_transfer,
     matrix,
     packed,
     program_control,
@@ -27,6 +29,7 @@ from hipgraph_cb.virtual.isa import (
 )
 
 MODULES = (
+    buffer_atomics,
     buffer_memory,
     address_alu,
     scalar_alu,
@@ -44,6 +47,7 @@ MODULES = (
     global_atomics,
     lds,
     lds_atomics,
+    lds_transfer,
     lane_exchange,
     scratch_memory,
     flat_memory,

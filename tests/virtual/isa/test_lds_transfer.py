@@ -1,0 +1,80 @@
+"""Loads that go to LDS, and LDS addressed by the number of the lane."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from support.lanes import lanes_of, make_state, run_code
+
+from hipgraph_cb.virtual.faults import DeviceFault
+from hipgraph_cb.virtual.isa import instruction_set  # noqa: F401  # registers the instructions
+from hipgraph_cb.virtual.memory import Memory
+
+LANES = np.arange(64)
+M0 = 124
+FROM_BUFFER = "081051e000000280"  # buffer_load_dword v0, s[8:11], 0 offen offset:8 lds
+FROM_GLOBAL = "1080a8dc00007f00"  # global_load_lds_dword v[0:1], off offset:16
+READ = "08006cd900000004"  # ds_read_addtid_b32 v4 offset:8
+WRITE = "08003ad800020000"  # ds_write_addtid_b32 v2 offset:8
+
+
+@pytest.fixture
+def data():
+    """A memory, the address of 80 words in it, and these words."""
+    memory = Memory(1 << 20)
+    address = memory.allocate(320, label="data")
+    words = memory.bytes(address, 320).view(np.uint32)
+    words[:] = np.random.default_rng(3).integers(0, 2**32, 80, dtype=np.uint32)
+    return memory, address, words
+
+
+def fresh(memory, m0=0xABCD0040):
+    state = make_state(memory, groups=2, lds_size=400)
+    state.write_sgpr(M0, m0)
+    return state, state.lds.view(np.uint32)
+
+
+def test_a_global_load_puts_each_lanes_word_beside_its_neighbours(data):
+    memory, address, words = data
+    state, lds = fresh(memory)
+    state.write_vgpr64(0, (address + 4 * LANES[::-1]).astype(np.uint64).reshape(1, 64))
+    run_code(state, FROM_GLOBAL)
+    first = (0x40 + 16) // 4
+    assert np.array_equal(lds[:, first : first + 64], np.tile(words[4:68][::-1], (2, 1)))
+    assert (lds[:, :first] == 0xCDCDCDCD).all()
+
+
+def test_lanes_that_are_off_write_nothing(data):
+    memory, address, words = data
+    state, lds = fresh(memory)
+    state.write_vgpr64(0, (address + 4 * LANES).astype(np.uint64).reshape(1, 64))
+    on = LANES % 4 == 1
+    state.write_exec(on.reshape(1, 64))
+    run_code(state, FROM_GLOBAL)
+    assert np.array_equal(lds[1, 20:84], np.where(on, words[4:68], 0xCDCDCDCD))
+
+
+def test_a_buffer_load_to_lds_writes_zero_for_lanes_out_of_range(data):
+    memory, address, words = data
+    state, lds = fresh(memory, m0=0)
+    for register, value in enumerate((address & 0xFFFFFFFF, address >> 32, 4 * 30, 0)):
+        state.write_sgpr(8 + register, value)
+    state.write_vgpr(0, (4 * LANES).astype(np.uint32).reshape(1, 64))
+    run_code(state, FROM_BUFFER)
+    assert np.array_equal(lds[0, 2:66], np.where(LANES + 2 < 30, words[2:66], 0))
+
+
+def test_what_is_written_by_lane_number_is_read_back_by_it(data):
+    state, lds = fresh(data[0])
+    state.write_vgpr(2, (LANES + 7).astype(np.uint32).reshape(1, 64))
+    run_code(state, WRITE + READ)
+    assert np.array_equal(lds[:, 18:82], np.tile(LANES + 7, (2, 1)))
+    assert np.array_equal(lanes_of(state, 4), np.tile(LANES + 7, (2, 1)))
+
+
+def test_leaving_lds_is_a_fault(data):
+    state, _ = fresh(data[0], m0=200)
+    with pytest.raises(DeviceFault) as raised:
+        run_code(state, READ)
+    assert raised.value.lane == 48
+    assert raised.value.description == "4 bytes at LDS address 0x190, outside the workgroup's 400 bytes of LDS"

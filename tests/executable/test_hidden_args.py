@@ -51,6 +51,10 @@ def test_a_tail_without_hidden_arguments_is_left_alone():
 
 
 def test_hidden_none_is_padding():
+    rows = [elf.argument(0, 8, "hidden_none"), elf.argument(8, 8, "hidden_queue_ptr")]
+    note = msgpack.packb(elf.document(elf.kernel("k", rows)))
+    layout = KernargLayout.from_metadata(parse_metadata(note).kernels[0])
+    assert [argument.kind for argument in layout.hidden] == ["hidden_queue_ptr"]
     assert block_of((0, 8, "hidden_none"), (8, 4, "hidden_block_count_y"), size=12)[:8] == b"\xee" * 8
 
 

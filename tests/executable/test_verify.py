@@ -183,6 +183,19 @@ def test_the_entry_lies_in_executable_code_at_a_multiple_of_256(entry, what, all
     assert error.where.startswith("kernel add, file offset ")
 
 
+def test_an_entry_in_a_segment_that_is_only_read_is_refused():
+    data = bytearray(elf.code_object(ADD))
+    flags_of_the_first_segment = elf.HEADER_SIZE + 4
+    data[flags_of_the_first_segment] = 4
+    assert refusal(bytes(data)).what == "the kernel's entry is not in executable code"
+
+
+def test_no_bytes_at_all_are_refused_before_anything_is_read():
+    with pytest.raises(InvalidArgumentError) as caught:
+        verify(b"", "gfx942")
+    assert caught.value.found == "no bytes"
+
+
 def test_wave32_does_not_exist_before_gfx10():
     error = refusal(elf.code_object(ADD | {".wavefront_size": 32}))
     assert str(error) == (

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from hipgraph_cb.export.describe import describe
 from hipgraph_cb.export.visible import visible
-from hipgraph_cb.recording.dependencies import CommandNode, JoinPolicy, plan
+from hipgraph_cb.recording.dependencies import CommandNode, JoinPolicy
 
 if TYPE_CHECKING:
     from hipgraph_cb.recording.recording import Recording
@@ -45,7 +45,7 @@ def _groups(recording: Recording) -> Iterator[str]:
 def _edges(recording: Recording, join: JoinPolicy) -> Iterator[str]:
     names: list[str] = []
     joins = 0
-    for node in plan(recording.layers, join):
+    for node in recording.plan(join):
         if isinstance(node, CommandNode):
             names.append(f"c{node.command}")
         else:

@@ -16,12 +16,13 @@ from threading import get_ident
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Protocol
 
-from hipgraph_cb.errors import FailedPreconditionError, HipGraphError, InvalidArgumentError
+from hipgraph_cb.errors import FailedPreconditionError, HipGraphError, InvalidArgumentError, UnimplementedError
 from hipgraph_cb.recording.collecting import ResourceCollector
 from hipgraph_cb.recording.commands import Command
 from hipgraph_cb.recording.dispatches import DispatchMaker
 from hipgraph_cb.recording.groups import GroupStack
 from hipgraph_cb.recording.hazard_policy import HazardPolicy, hazard_policy
+from hipgraph_cb.recording.inference import inferred
 from hipgraph_cb.recording.pushed import PushedArguments
 from hipgraph_cb.recording.recording import Recording, command_place
 from hipgraph_cb.recording.transfers import make_copy, make_discard, make_fill, make_update
@@ -68,6 +69,7 @@ class CommandBuffer:
         limits: DeviceLimits | None = None,
         owner: object = None,
         hazards: HazardPolicy | str = HazardPolicy.IGNORE,
+        dependencies: str = "barriers",
         build: Callable[[Recording], ProgramLike] | None = None,
     ) -> None:
         """
@@ -79,6 +81,9 @@ class CommandBuffer:
             owner: the device; buffers and executables of another one are refused.
             hazards: what `end` does about missing barriers: "ignore"; "warn" of all of them; or "raise" for those that
                 are certain, which is never so where the access of a kernel is not known.
+            dependencies: "barriers": commands wait for what stands before a barrier; "inferred": also for every command
+                before them that touches the same bytes, one of the two writing, so that no barrier is needed for
+                memory that the arguments show.
             build: makes a program of the recording at `end`.
         """
         text(label)
@@ -87,6 +92,7 @@ class CommandBuffer:
         self._state = State.INITIAL
         self._thread: int | None = None
         self._hazards = hazard_policy(hazards)
+        self._inferred = _is_inferred(dependencies, binding_capacity)
         self._build = build
         self._recording: Recording | None = None
         self._program: ProgramLike | None = None
@@ -141,14 +147,7 @@ class CommandBuffer:
         """
         self._require_recording("end")
         try:
-            recording = Recording(
-                self._commands,
-                layer_starts=self._layer_starts,
-                resources=self._resources.table(),
-                binding_capacity=self._resources.binding_capacity,
-                label=self.label,
-                groups=self._groups.finish(),
-            )
+            recording = self._make_recording()
             self._hazards.apply(recording)
             program = None if self._build is None else self._build(recording)
         except BaseException as error:
@@ -392,6 +391,17 @@ class CommandBuffer:
             self._barrier_pending = False
         self._commands.append(command)
 
+    def _make_recording(self) -> Recording:
+        recording = Recording(
+            self._commands,
+            layer_starts=self._layer_starts,
+            resources=self._resources.table(),
+            binding_capacity=self._resources.binding_capacity,
+            label=self.label,
+            groups=self._groups.finish(),
+        )
+        return inferred(recording) if self._inferred else recording
+
     def _finish(self, state: State, failure: BaseException | None) -> None:
         self._state, self.failure = state, failure
         self._thread = None
@@ -421,6 +431,20 @@ class CommandBuffer:
 
     def _describe(self) -> str:
         return "a command buffer" if self.label is None else f"command buffer {self.label!r}"
+
+
+def _is_inferred(dependencies: str, binding_capacity: int) -> bool:
+    if dependencies not in ("barriers", "inferred"):
+        raise InvalidArgumentError(
+            "dependencies is no policy", found=repr(dependencies), allowed="'barriers', 'inferred'"
+        )
+    if dependencies == "inferred" and binding_capacity:
+        raise UnimplementedError(
+            "dependencies cannot be inferred between slots",
+            found=f"dependencies='inferred', binding_capacity={binding_capacity}",
+            next_step="use barriers, or record direct buffers",
+        )
+    return dependencies == "inferred"
 
 
 _NEXT_STEPS = {

@@ -49,6 +49,9 @@ class JoinNode(NamedTuple):
 
 PlannedNode = CommandNode | JoinNode
 
+Dependencies = tuple[tuple[int, ...], ...]
+"""For each command the commands it waits for."""
+
 
 def plan(
     layers: Sequence[Sequence[int]], policy: JoinPolicy = JoinPolicy.AUTO, *, wide: JoinPolicy = JoinPolicy.EMPTY
@@ -93,6 +96,19 @@ def _join_kind(fan_in: int, fan_out: int, policy: JoinPolicy, wide: JoinPolicy) 
     if policy is JoinPolicy.AUTO:
         return None if fan_in * fan_out <= AUTO_EDGE_LIMIT else wide
     return policy
+
+
+def levels(dependencies: Dependencies) -> tuple[tuple[int, ...], ...]:
+    """The commands by the length of the longest way to them: each level waits for nothing but earlier levels."""
+    depths: list[int] = []
+    result: list[list[int]] = []
+    for command, waits in enumerate(dependencies):
+        depth = max((depths[wait] + 1 for wait in waits), default=0)
+        depths.append(depth)
+        if depth == len(result):
+            result.append([])
+        result[depth].append(command)
+    return tuple(tuple(level) for level in result)
 
 
 class LayerEdges(Sequence[tuple[int, int]]):

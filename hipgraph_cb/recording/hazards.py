@@ -148,7 +148,11 @@ def findings(recording: Recording, *, certain_only: bool = False) -> Iterator[Fi
 
     Args:
         certain_only: leave out what rests on unknown accesses, and idle barriers.
+
+    Dependencies that were inferred from the same accesses leave nothing to find.
     """
+    if recording.dependencies is not None:
+        return
     reader = AccessReader(recording)
     previous: _LayerFootprint | None = None
     for layer in recording.layers:

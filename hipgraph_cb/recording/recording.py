@@ -10,7 +10,15 @@ from typing import TYPE_CHECKING, Any, overload
 from hipgraph_cb.errors import UnimplementedError
 from hipgraph_cb.recording.bindings import SlotUse, slot_uses
 from hipgraph_cb.recording.commands import Command, Location, SlotRange, content
-from hipgraph_cb.recording.dependencies import JoinPolicy, LayerEdges
+from hipgraph_cb.recording.dependencies import (
+    CommandNode,
+    Dependencies,
+    JoinPolicy,
+    LayerEdges,
+    PlannedNode,
+    levels,
+    plan,
+)
 from hipgraph_cb.recording.groups import Group, paths
 from hipgraph_cb.recording.resources import ResourceTable
 
@@ -29,7 +37,9 @@ class Recording(Sequence[Command]):
     Attributes:
         commands: what was recorded; a command's index is its position.
         layer_starts: the index of each layer's first command: 0, then the first command behind each barrier that
-            orders anything.
+            orders anything. With `dependencies`, every command is a layer of its own: whoever knows only of layers
+            keeps the order of the calls.
+        dependencies: for each command the commands it waits for, where they were inferred from accesses; else None.
         resources: what the ids in the commands stand for.
         binding_capacity: entries of the binding table that slots may refer to.
         label: the caller's name for it.
@@ -45,9 +55,11 @@ class Recording(Sequence[Command]):
         binding_capacity: int = 0,
         label: str | None = None,
         groups: Sequence[Group] = (),
+        dependencies: Dependencies | None = None,
     ) -> None:
         self.commands = tuple(commands)
         self.layer_starts = tuple(layer_starts) or ((0,) if self.commands else ())
+        self.dependencies = dependencies
         self.resources = ResourceTable() if resources is None else resources
         self.binding_capacity = binding_capacity
         self.label = label
@@ -64,13 +76,20 @@ class Recording(Sequence[Command]):
 
     @cached_property
     def layers(self) -> tuple[tuple[int, ...], ...]:
-        """The command indices between barriers. Commands of one layer may run in any order or at once."""
+        """The command indices between barriers. Commands of one layer may run in any order or at once.
+
+        With inferred dependencies, the levels of the graph: each command waits for some of the level before it.
+        """
+        if self.dependencies is not None:
+            return levels(self.dependencies)
         bounds = (*self.layer_starts, len(self.commands))
         return tuple(tuple(range(start, end)) for start, end in pairwise(bounds))
 
     @cached_property
-    def edges(self) -> LayerEdges:
-        """The command-to-command dependencies (from, to) that direct edges would draw."""
+    def edges(self) -> Sequence[tuple[int, int]]:
+        """The command-to-command dependencies (from, to): those inferred, or those that direct edges would draw."""
+        if self.dependencies is not None:
+            return tuple((wait, index) for index, waits in enumerate(self.dependencies) for wait in waits)
         return LayerEdges(self.layers)
 
     @cached_property
@@ -107,18 +126,24 @@ class Recording(Sequence[Command]):
     @property
     def _content(self) -> tuple[object, ...]:
         commands = tuple(content(command) for command in self.commands)
-        return commands, self.layer_starts, self.binding_capacity, self.resources.facts()
+        return commands, self.layer_starts, self.dependencies, self.binding_capacity, self.resources.facts()
 
     def __repr__(self) -> str:
         counts = (
             (len(self.commands), "command"),
-            (len(self.layer_starts), "layer"),
+            (len(self.layers), "layer"),
             (len(self.resources.buffers), "buffer"),
             (len(self.resources.executables), "executable"),
             (self.binding_capacity, "slot"),
         )
         listing = ", ".join(f"{count} {word}{'' if count == 1 else 's'}" for count, word in counts)
         return f"<Recording{'' if self.label is None else f' {self.label!r}'}: {listing}>"
+
+    def plan(self, join: JoinPolicy = JoinPolicy.AUTO) -> Iterator[PlannedNode]:
+        """The nodes to add to a graph, in order; see `dependencies.plan`. Inferred dependencies need no joins."""
+        if self.dependencies is None:
+            return plan(self.layers, join)
+        return (CommandNode(index, waits) for index, waits in enumerate(self.dependencies))
 
     def where(self, index: int) -> str:
         """How messages call a command: its index, its label, its debug groups, the recording's label."""

@@ -58,6 +58,7 @@ def test_the_whole_object_of_a_small_recording():
             },
         ],
         "layers": [[0, 1], [2], [3]],
+        "dependencies": None,
         "groups": [],
     }
 

@@ -1,0 +1,136 @@
+"""Dependencies from accesses instead of barriers: who waits for whom, so that every byte is as if all ran in order.
+
+The accesses are those of `hazards`: an unknown one counts as read and written, so an inferred order is safe as long as
+kernels stay within the ranges they are given and memory they reach by other ways (pointers in memory, variables of the
+code object) is declared with `reads=` and `writes=`. There are no slots here: what they hold is not known in time.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+
+from hipgraph_cb.recording.commands import Range
+from hipgraph_cb.recording.dependencies import Dependencies
+from hipgraph_cb.recording.hazards import Access, AccessReader
+from hipgraph_cb.recording.recording import Recording
+
+
+def infer(recording: Recording) -> Dependencies:
+    """For each command the earlier commands it must wait for, ascending; what is implied by waiting may be left out.
+
+    Barriers that were recorded hold as well, for they may order what no access shows.
+    """
+    reader = AccessReader(recording)
+    result: list[tuple[int, ...]] = []
+    last: tuple[int, ...] = ()
+    for layer in recording.layers:
+        memories: dict[int, _Memory] = {}
+        waited_for: set[int] = set()
+        for index in layer:
+            waits = _enter(memories, index, reader.of(index))
+            waited_for |= waits
+            result.append(tuple(sorted(waits)) or last)
+        last = tuple(index for index in layer if index not in waited_for)
+    return tuple(result)
+
+
+def inferred(recording: Recording) -> Recording:
+    """The recording with inferred dependencies."""
+    return Recording(
+        recording.commands,
+        layer_starts=range(len(recording)),
+        resources=recording.resources,
+        binding_capacity=recording.binding_capacity,
+        label=recording.label,
+        groups=recording.groups,
+        dependencies=infer(recording),
+    )
+
+
+def _enter(memories: dict[int, _Memory], index: int, accesses: list[Access]) -> set[int]:
+    """Enter a command into the histories; returns whom it must wait for."""
+    waits: set[int] = set()
+    for place, _reads, writes, _known in accesses:
+        if isinstance(place, Range):
+            memories.setdefault(place.resource, _Memory()).collect(
+                place.offset, place.offset + place.length, writes, waits
+            )
+    # Reads first: what a command writes is its own, also where it reads the same bytes.
+    for place, _reads, writes, _known in sorted(accesses, key=lambda access: access.writes):
+        if isinstance(place, Range):
+            memories[place.resource].mark(place.offset, place.offset + place.length, index, writes)
+    return waits
+
+
+class _Segment:
+    """Bytes up to `end` with one history: who wrote them last, and who has read them since."""
+
+    __slots__ = ("end", "readers", "writer")
+
+    def __init__(self, end: int, writer: int | None, readers: list[int]) -> None:
+        self.end = end
+        self.writer = writer
+        self.readers = readers
+
+
+class _Memory:
+    """The history of one buffer, in segments ordered by their start; bytes outside of all were never touched."""
+
+    __slots__ = ("_segments", "_starts")
+
+    def __init__(self) -> None:
+        self._starts: list[int] = []
+        self._segments: list[_Segment] = []
+
+    def collect(self, start: int, end: int, writes: bool, waits: set[int]) -> None:
+        """Add to `waits` whom an access of these bytes must wait for.
+
+        Readers have waited for the writer themselves, so who waits for them need not name it.
+        """
+        for position in self._touched(start, end):
+            segment = self._segments[position]
+            if writes and segment.readers:
+                waits.update(segment.readers)
+            elif segment.writer is not None:
+                waits.add(segment.writer)
+
+    def mark(self, start: int, end: int, command: int, writes: bool) -> None:
+        """Enter an access into the history."""
+        self._cut(start)
+        self._cut(end)
+        touched = self._touched(start, end)
+        if writes:
+            self._replace(touched, [(start, _Segment(end, command, []))])
+            return
+        pieces: list[tuple[int, _Segment]] = []
+        for position in touched:
+            piece_start, segment = self._starts[position], self._segments[position]
+            if piece_start > start:
+                pieces.append((start, _Segment(piece_start, None, [command])))
+            if not segment.readers or segment.readers[-1] != command:
+                segment.readers.append(command)
+            pieces.append((piece_start, segment))
+            start = segment.end
+        if start < end:
+            pieces.append((start, _Segment(end, None, [command])))
+        self._replace(touched, pieces)
+
+    def _touched(self, start: int, end: int) -> range:
+        """The positions of the segments that share bytes with [start, end)."""
+        first = bisect_left(self._starts, start)
+        if first and self._segments[first - 1].end > start:
+            first -= 1
+        return range(first, max(first, bisect_left(self._starts, end)))
+
+    def _cut(self, at: int) -> None:
+        """Let a segment begin at this byte, if one covers it."""
+        position = bisect_left(self._starts, at)
+        if position and self._segments[position - 1].end > at:
+            whole = self._segments[position - 1]
+            self._starts.insert(position, at)
+            self._segments.insert(position, _Segment(whole.end, whole.writer, list(whole.readers)))
+            whole.end = at
+
+    def _replace(self, touched: range, pieces: list[tuple[int, _Segment]]) -> None:
+        self._starts[touched.start : touched.stop] = [start for start, _ in pieces]
+        self._segments[touched.start : touched.stop] = [segment for _, segment in pieces]

@@ -1,0 +1,140 @@
+"""Dependencies inferred from accesses: enough of them, and none between commands that share nothing."""
+
+import random
+
+import pytest
+from support.fakes import FakeBuffer
+from support.kernels import clang_kernels
+
+from hipgraph_cb.errors import InvalidArgumentError, UnimplementedError
+from hipgraph_cb.recording.command_buffer import CommandBuffer
+from hipgraph_cb.recording.dependencies import CommandNode, JoinPolicy, levels
+
+
+def record(*calls):
+    """B puts a barrier."""
+    with CommandBuffer(dependencies="inferred") as cb:
+        for call in calls:
+            cb.execution_barrier() if call == "B" else call(cb)
+    return cb.recording
+
+
+def fill(place, **options):
+    return lambda cb: cb.fill_buffer(place, 0, **options)
+
+
+def copy(source, target, **options):
+    return lambda cb: cb.copy_buffer(source, target, **options)
+
+
+@pytest.fixture
+def z():
+    return FakeBuffer(4096, "z")
+
+
+def test_a_reader_waits_for_the_writer_and_a_writer_for_the_readers(x, y, z):
+    recording = record(fill(x), copy(x, y), copy(x, z), fill(x), copy(y, x))
+    assert recording.dependencies == ((), (0,), (0,), (1, 2), (1, 3))
+    assert list(recording.edges) == [(0, 1), (0, 2), (1, 3), (2, 3), (1, 4), (3, 4)]
+    assert recording.layers == ((0,), (1, 2), (3,), (4,))
+
+
+def test_commands_that_share_no_bytes_do_not_wait(x, y):
+    recording = record(fill(x, length=64), fill(x, offset=64, length=64), fill(y))
+    assert recording.dependencies == ((), (), ())
+    assert recording.layers == ((0, 1, 2),)
+
+
+def test_a_write_of_a_part_waits_for_those_who_touched_that_part(x, y):
+    recording = record(
+        fill(x, length=32),
+        fill(x, offset=32, length=32),
+        copy(x.view(16, 32), y.view(0, 32)),
+        fill(x, offset=40, length=4),
+        fill(x, offset=0, length=8),
+    )
+    assert recording.dependencies == ((), (), (0, 1), (2,), (0,))
+
+
+def test_a_kernel_waits_by_its_metadata(x, y, z):
+    saxpy = clang_kernels()["saxpy"]
+
+    def launch(out, source):
+        return lambda cb: cb.dispatch(saxpy, 1, 64, args=[out, source, 1.0, 1])
+
+    assert record(launch(x, z), launch(y, z), launch(x, y)).dependencies == ((), (), (0, 1))
+
+
+def test_barriers_hold_as_well(x, y, z):
+    recording = record(fill(x), fill(y), "B", fill(z), copy(z, x), "B", fill(y))
+    assert recording.dependencies == ((), (), (0, 1), (2,), (3,))
+
+
+def test_no_joins_are_planned_and_whoever_knows_only_layers_keeps_the_order(x, y, z):
+    recording = record(fill(x), copy(x, y), copy(x, z))
+    for policy in JoinPolicy:
+        assert list(recording.plan(policy)) == [CommandNode(0, ()), CommandNode(1, (0,)), CommandNode(2, (0,))]
+    assert recording.layer_starts == (0, 1, 2)
+    assert "c0 -> c1;\n  c0 -> c2;\n}" in recording.to_dot()
+
+
+def test_a_recording_with_inferred_dependencies_has_no_hazards_and_is_another_value(x, y):
+    recording = record(fill(x), copy(x, y))
+    assert recording.hazards() == ()
+    with CommandBuffer() as cb:
+        cb.fill_buffer(x, 0)
+        cb.execution_barrier()
+        cb.copy_buffer(x, y)
+    assert recording != cb.recording
+
+
+def test_the_levels_are_the_longest_ways():
+    assert levels(((), (0,), (), (1, 2), (2,))) == ((0, 2), (1, 4), (3,))
+
+
+def reachable(dependencies):
+    before = []
+    for waits in dependencies:
+        before.append(set(waits).union(*(before[wait] for wait in waits)))
+    return before
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_every_conflict_is_ordered_and_every_edge_is_a_conflict(seed):
+    """Against the definition, byte by byte."""
+    numbers = random.Random(seed)
+    for _ in range(15):
+        buffers = [FakeBuffer(48) for _ in range(3)]
+        touched, cb = [], CommandBuffer(dependencies="inferred").begin()
+        for _ in range(24):
+            target, offset, length = numbers.randrange(3), numbers.randrange(24), 1 + numbers.randrange(20)
+            read = set()
+            if numbers.random() < 0.6:
+                source, start = numbers.choice([each for each in range(3) if each != target]), numbers.randrange(24)
+                read = {(source, byte) for byte in range(start, start + length)}
+                cb.copy_buffer(
+                    buffers[source], buffers[target], source_offset=start, target_offset=offset, length=length
+                )
+            else:
+                cb.update_buffer(buffers[target], bytes(length), offset=offset)
+            touched.append((read, {(target, byte) for byte in range(offset, offset + length)}))
+        cb.end()
+        before = reachable(cb.recording.dependencies)
+        for second, (read, written) in enumerate(touched):
+            conflicts = {
+                first for first in range(second) if touched[first][1] & (read | written) or touched[first][0] & written
+            }
+            assert conflicts <= before[second]
+            assert set(cb.recording.dependencies[second]) <= conflicts
+
+
+def test_slots_and_unknown_policies_are_refused():
+    with pytest.raises(UnimplementedError) as caught:
+        CommandBuffer(dependencies="inferred", binding_capacity=2)
+    assert str(caught.value) == (
+        "dependencies cannot be inferred between slots\n"
+        "  found: dependencies='inferred', binding_capacity=2\n"
+        "  next: use barriers, or record direct buffers"
+    )
+    with pytest.raises(InvalidArgumentError, match="dependencies is no policy"):
+        CommandBuffer(dependencies="guessed")

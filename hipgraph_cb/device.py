@@ -158,6 +158,7 @@ class Device(Resource):
         join: JoinPolicy | str | None = None,
         validate: bool = True,
         hazards: str = "ignore",
+        dependencies: str = "barriers",
     ) -> CommandBuffer:
         """A recorder whose `end()` also makes the program for this device.
 
@@ -167,6 +168,7 @@ class Device(Resource):
             join: what a barrier between two wide layers becomes ("edges", "empty", "kernel", "auto").
             validate: check every command; the rules of the recorder's states stay in force without it.
             hazards: what `end` does about missing barriers: "ignore", "warn", or "raise" for those that are certain.
+            dependencies: "barriers", or "inferred" from what the commands read and write.
         """
         from hipgraph_cb.recording.command_buffer import CommandBuffer
 
@@ -179,6 +181,7 @@ class Device(Resource):
             limits=self.limits,
             owner=self,
             hazards=hazards,
+            dependencies=dependencies,
             build=lambda recording: self._program(recording, None, policy),
         )
 

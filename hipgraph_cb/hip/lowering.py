@@ -39,6 +39,8 @@ def add_nodes(
         HipError: HIP refused a node; the message names the command.
         UnimplementedError: the policy joins layers by a kernel.
     """
+    if recording.dependencies is not None:
+        return _add_in_order(api, graph, recording, arguments)
     commands = recording.commands
     steps = {kind: (api.bound(name), arguments.preparations[kind]) for kind, name in ADD.items()}
     dependencies = DependencyArray()
@@ -60,6 +62,22 @@ def add_nodes(
                 raise error.located(recording.where(index)) from None
             previous.append(int(node))
         handles += previous
+    return handles
+
+
+def _add_in_order(api: HipApi, graph: Any, recording: Recording, arguments: CommandArguments) -> list[int]:
+    """As `add_nodes`, where each command has dependencies of its own."""
+    steps = {kind: (api.bound(name), arguments.preparations[kind]) for kind, name in ADD.items()}
+    dependencies = DependencyArray()
+    handles: list[int] = []
+    for index, waits in enumerate(recording.dependencies or ()):
+        command = recording.commands[index]
+        add, prepare = steps[type(command)]
+        pointer = dependencies.write([handles[wait] for wait in waits])
+        try:
+            handles.append(int(add(graph, pointer, len(waits), *prepare(command))))
+        except HipGraphError as error:
+            raise error.located(recording.where(index)) from None
     return handles
 
 

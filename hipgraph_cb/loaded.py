@@ -6,11 +6,12 @@ from abc import abstractmethod
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from hipgraph_cb.buffers import BufferView
 from hipgraph_cb.errors import NotFoundError
 from hipgraph_cb.resource import Resource
 
 if TYPE_CHECKING:
-    from hipgraph_cb.buffers import Buffer, BufferView
+    from hipgraph_cb.buffers import Buffer
     from hipgraph_cb.device import Device
     from hipgraph_cb.executable.kernel_args import KernargLayout, Parameter
     from hipgraph_cb.executable.target_id import TargetId

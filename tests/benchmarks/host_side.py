@@ -11,6 +11,8 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from hipgraph_cb.hip.device import HipDevice
+from hipgraph_cb.virtual.install import install
 from tests.benchmarks.timing import Figure, interleaved_medians, median_seconds
 
 CODE_OBJECT = Path(__file__).parent.parent / "fixtures" / "conformance" / "conformance.gfx942.hsaco"
@@ -107,9 +109,8 @@ def replay(chain: Chain) -> list[Figure]:
 
 
 def main() -> None:
-    from tests.benchmarks.null_runtime import open_null_device
-
-    with open_null_device() as device:
+    runtime = install(["gfx942"])
+    with runtime.null_runtime(), HipDevice() as device:
         print(json.dumps(measure(device)))
 
 

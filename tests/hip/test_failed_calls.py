@@ -4,38 +4,15 @@ import gc
 import logging
 
 import pytest
+from support.every_verb import RELEASES, every_verb
 
 from hipgraph_cb import Slot
 from hipgraph_cb.errors import HipError
 from hipgraph_cb.hip.device import HipDevice
 
 
-def scenario(code_object):
-    """Everything once: buffers, an executable, all verbs, joins, slots, rebinding, streams, waits, closing."""
-    with HipDevice() as device:
-        x, y, z = device.from_host(bytes(64)), device.allocate(64), device.allocate(64)
-        executable = device.load(code_object)
-        with device.command_buffer(label="all verbs", join="empty") as cb:
-            cb.fill_buffer(x, 1)
-            cb.update_buffer(y, bytes(64))
-            cb.execution_barrier()
-            cb.copy_buffer(x, z)
-            cb.dispatch(executable["scale_and_offset"], 1, bindings=[x, y], constants=[1, 2])
-        with device.stream() as stream:
-            cb.replay(stream=stream)
-        with device.command_buffer(label="slots", binding_capacity=1) as slots:
-            slots.fill_buffer(Slot(0, 0, 64), 1)
-            slots.execution_barrier()
-            slots.update_buffer(Slot(0), bytes(32))
-            slots.execution_barrier()
-            slots.dispatch(executable["workgroup_ids"], 1, args=[Slot(0)])
-        for buffer in (y, z):
-            slots.replay(bindings=[buffer])
-        z.to_host()
-
-
 def calls_of(counting, code_object):
-    scenario(code_object)
+    every_verb(HipDevice, code_object)
     gc.collect()
     return list(counting.calls)
 
@@ -54,26 +31,25 @@ def test_the_whole_scenario_gives_everything_back(counting, code_object):
 
 def test_any_failed_call_leaves_nothing_behind(counting, code_object, caplog):
     calls = calls_of(counting, code_object)
-    releases = ("hipFree", "hipStreamDestroy", "hipModuleUnload", "hipGraphDestroy", "hipGraphExecDestroy")
     for number, name in enumerate(calls):
         counting.calls.clear()
         counting.live.clear()
         caplog.clear()
         counting.failing = number
         with caplog.at_level(logging.WARNING):
-            if name in releases:
-                scenario(code_object)
+            if name in RELEASES:
+                every_verb(HipDevice, code_object)
                 assert [record.getMessage() for record in caplog.records] == [
                     f"a release failed and counts as done: {name} returned 999 (hipErrorUnknown)"
                 ]
             else:
                 with pytest.raises(HipError) as caught:
-                    scenario(code_object)
+                    every_verb(HipDevice, code_object)
                 assert (caught.value.api, caught.value.code) == (name, 999)
                 del caught
         gc.collect()
         left = list(counting.live.values())
-        assert len(left) == (name in releases), f"call {number}, {name}: {left}"
+        assert len(left) == (name in RELEASES), f"call {number}, {name}: {left}"
 
 
 def test_a_failed_node_names_its_command(counting, device):

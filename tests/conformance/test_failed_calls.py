@@ -1,4 +1,4 @@
-"""Every HIP call that the backend makes is failed in turn, below the C ABI: nothing leaks and the error names the call."""
+"""Every HIP call of the backend is failed in turn, below the C ABI: nothing leaks and the error names the call."""
 
 import gc
 import logging

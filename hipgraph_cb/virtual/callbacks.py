@@ -110,7 +110,7 @@ class CallGate:
     def _entry(
         self, name: str, function: Callable[..., int | None], on_error: int | None, remembers: bool
     ) -> Callable[..., int]:
-        lock, quiet = self.lock, self.codes.quiet
+        lock, quiet, interrupts = self.lock, self.codes.quiet, self.interrupts
 
         def entry(*arguments: Any) -> int:
             try:
@@ -130,9 +130,11 @@ class CallGate:
                         if code not in quiet:
                             self.faults.failed()
                         self.remember(code)
-                    return code
             except BaseException as error:  # noqa: BLE001 - C code must get an answer, whatever happens
-                return self._failed(name, error, on_error)
+                code = self._failed(name, error, on_error)
+            if interrupts.pending:
+                interrupts.repeat()
+            return code
 
         return entry
 
@@ -140,25 +142,27 @@ class CallGate:
         run = self._entry(name, function, None, True)
         self.interrupts.shield(run.__code__)
 
-        def entry_of_release(*arguments: Any) -> int:
-            try:
-                # In the middle of a call of this thread, or on a worker, this is garbage collection at work:
-                # what is released may be what that call, or the operation that runs, stands on.
-                if self._refusal is None and self._is_busy_here():
-                    self._deferred.append(lambda: run(*arguments))
-                    return 0
-                return run(*arguments)
-            except BaseException as error:  # noqa: BLE001 - C code must get an answer, whatever happens
-                return self._failed(name, error, None)
+        def release(*arguments: Any) -> int:
+            # In the middle of a call of this thread, or on a worker, this is garbage collection at work: what is
+            # released may be what that call, or the operation that runs, stands on.
+            if self._refusal is None and self._is_busy_here():
+                self._deferred.append(lambda: run(*arguments))
+                return 0
+            return run(*arguments)
 
-        return entry_of_release
+        return self._unlocked(name, release, None)
 
     def _unlocked(self, name: str, function: Callable[..., int | None], on_error: int | None) -> Callable[..., int]:
+        interrupts = self.interrupts
+
         def unlocked_entry(*arguments: Any) -> int:
             try:
-                return function(*arguments) or 0
+                code = function(*arguments) or 0
             except BaseException as error:  # noqa: BLE001 - C code must get an answer, whatever happens
-                return self._failed(name, error, on_error)
+                code = self._failed(name, error, on_error)
+            if interrupts.pending:
+                interrupts.repeat()
+            return code
 
         return unlocked_entry
 
@@ -192,7 +196,7 @@ class CallGate:
                 self.faults.add(f"{name}: {error.note}")
             return error.code if on_error is None else on_error
         if isinstance(error, KeyboardInterrupt):
-            self.interrupts.defer()
+            self.interrupts.pending = True
             self.faults.add(f"{name}: interrupted by Ctrl-C")
         else:
             self.faults.add(f"{name}: {''.join(traceback.format_exception(error))}".rstrip())

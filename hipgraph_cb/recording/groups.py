@@ -59,6 +59,6 @@ class GroupStack:
 def paths(groups: Iterable[Group], count: int) -> tuple[tuple[str, ...], ...]:
     """For each of `count` commands the labels of its groups, outermost first; `groups` outer before inner."""
     result: list[tuple[str, ...]] = [()] * count
-    for label, start, stop, depth in groups:
-        result[start:stop] = [(*result[start][:depth], label)] * (stop - start)
+    for label, start, stop, _depth in groups:
+        result[start:stop] = [(*result[start], label)] * (stop - start)
     return tuple(result)

@@ -55,8 +55,7 @@ def _enter(memories: dict[int, _Memory], index: int, accesses: list[Access]) -> 
             memories.setdefault(place.resource, _Memory()).collect(
                 place.offset, place.offset + place.length, writes, waits
             )
-    # Reads first: what a command writes is its own, also where it reads the same bytes.
-    for place, _reads, writes, _known in sorted(accesses, key=lambda access: access.writes):
+    for place, _reads, writes, _known in accesses:
         if isinstance(place, Range):
             memories[place.resource].mark(place.offset, place.offset + place.length, index, writes)
     return waits

@@ -2,10 +2,10 @@
 
 import json
 import re
-import subprocess
 from pathlib import Path
 
 import pytest
+from support.tools import run_tool
 
 from hipgraph_cb.cli import main
 
@@ -68,8 +68,7 @@ def test_a_missing_file_is_status_2_without_a_traceback(capsys: pytest.CaptureFi
 
 def test_the_disassembly_of_a_kernel_is_what_llvm_prints(capsys: pytest.CaptureFixture[str]) -> None:
     file = CORPUS / "clang/k_cl.gfx942.hsaco"
-    command = ["llvm-objdump-19", "-d", "--mcpu=gfx942", "--disassemble-symbols=saxpy", str(file)]
-    listing = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    listing = run_tool("llvm-objdump-19", "-d", "--mcpu=gfx942", "--disassemble-symbols=saxpy", str(file))
     expected = [line.split("//")[0].split() for line in listing.splitlines() if "//" in line]
     assert main(["inspect", "--json", "--disassemble", "saxpy", str(file)]) == 0
     rows = json.loads(capsys.readouterr().out)["instructions"]

@@ -5,25 +5,18 @@ from __future__ import annotations
 import io
 import json
 import re
-import shutil
 import struct
-import subprocess
 from pathlib import Path
 
 import pytest
 from elftools.elf.elffile import ELFFile
+from support.tools import run_tool
 
 from hipgraph_cb.executable.verify import verify
 
 FIXTURES = Path(__file__).parents[1] / "fixtures"
 FILES = sorted(FIXTURES.rglob("*.hsaco"))
 every_file = pytest.mark.parametrize("path", FILES, ids=[str(path.relative_to(FIXTURES)) for path in FILES])
-
-
-def tool(*command: str) -> str:
-    if shutil.which(command[0]) is None:
-        pytest.skip(f"{command[0]} is not installed")
-    return subprocess.run(command, check=True, capture_output=True, text=True).stdout
 
 
 def test_the_fixtures_hold_files_of_every_producer():
@@ -73,7 +66,9 @@ def test_descriptors_agree_with_the_bytes_that_pyelftools_finds(path):
 
 @every_file
 def test_the_target_agrees_with_readelf(path):
-    header = json.loads(tool("llvm-readobj-19", "--elf-output-style=JSON", "--file-header", str(path)))[0]["ElfHeader"]
+    header = json.loads(run_tool("llvm-readobj-19", "--elf-output-style=JSON", "--file-header", str(path)))[0][
+        "ElfHeader"
+    ]
     names = {flag["Name"] for flag in header["Flags"]["Flags"]}
     target = verify(path.read_bytes()).target
     assert f"EF_AMDGPU_MACH_AMDGCN_{target.processor.upper().replace('-', '_')}" in names
@@ -86,7 +81,7 @@ def test_the_target_agrees_with_readelf(path):
 
 @every_file
 def test_kernels_and_arguments_agree_with_readobj(path):
-    expected = kernels_of(tool("llvm-readobj-19", "--notes", str(path)))
+    expected = kernels_of(run_tool("llvm-readobj-19", "--notes", str(path)))
     exports = verify(path.read_bytes()).exports
     assert list(exports) == [kernel[".name"] for kernel in expected]
     for kernel in expected:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import shutil
 import subprocess
 
 import pytest
 from support.child import result_of, run
+from support.tools import require_tool
 
 from hipgraph_cb.virtual.shared_object import ExportedFunction, build_image
 
@@ -83,8 +83,8 @@ def test_a_c_client_finds_it_under_every_soname_and_version():
     assert result_of(run(code)) == (0, "\n".join(["0 2 False", "True True False"] * 3), "")
 
 
-@pytest.mark.skipif(shutil.which("clang-19") is None, reason="clang-19 builds the versioned client")
 def test_a_program_linked_against_versioned_symbols_loads(tmp_path):
+    require_tool("clang-19")
     (tmp_path / "client.c").write_text(
         "int hipGetDeviceCount(int*); int client(void) { int n = 0; return hipGetDeviceCount(&n) ? -1 : n; }"
     )

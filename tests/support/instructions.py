@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
-import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
+
+from support.tools import run_tool
 
 FIXTURES = Path(__file__).parents[1] / "fixtures"
 _LISTED = re.compile(r"\s+(\S.*?)\s*// ([0-9A-F]{12}): ((?:[0-9A-F]{8} ?)+)")
@@ -28,8 +29,7 @@ def without_encoding(text: str) -> str:
 
 def disassembled(path: Path) -> Iterator[Listed]:
     """What llvm-objdump-19 decodes of a gfx942 code object."""
-    command = ["llvm-objdump-19", "-d", "--mcpu=gfx942", str(path)]
-    listing = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    listing = run_tool("llvm-objdump-19", "-d", "--mcpu=gfx942", str(path))
     for line in listing.splitlines():
         found = _LISTED.match(line)
         if found is None or found[1].startswith(".long"):

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import ctypes
 import io
-import shutil
 import subprocess
 
 import pytest
 from elftools.elf.elffile import ELFFile
+from support.tools import require_tool
 
 from hipgraph_cb.virtual.native_library import NativeLibrary
 from hipgraph_cb.virtual.shared_object import ExportedFunction, build_image, elf_hash
@@ -19,7 +19,6 @@ FUNCTIONS = [
     ExportedFunction("named", "v_1.0", "a text"),
     ExportedFunction("plain", None, 3),
 ]
-READELF = next((name for name in ("llvm-readelf-19", "llvm-readelf") if shutil.which(name)), None)
 
 
 def dynamic(image: bytes):
@@ -59,10 +58,11 @@ def test_the_symbol_hash_is_that_of_the_system_v_abi(name, value):
     assert elf_hash(name) == value
 
 
-@pytest.mark.skipif(READELF is None, reason="LLVM's readelf is not installed")
 def test_llvm_reads_the_versions(tmp_path):
     (tmp_path / "x.so").write_bytes(build_image("libx.so.1", FUNCTIONS, ["v_3.0"]))
-    text = subprocess.run([READELF, "--dyn-syms", "-V", tmp_path / "x.so"], capture_output=True, text=True, check=True)
+    require_tool("llvm-readelf-19")
+    command = ["llvm-readelf-19", "--dyn-syms", "-V", tmp_path / "x.so"]
+    text = subprocess.run(command, capture_output=True, text=True, check=True)
     assert text.stderr == ""
     assert "FUNC    GLOBAL DEFAULT     1 first" in text.stdout
 

@@ -46,6 +46,8 @@ class ExecutionSettings:
 
 
 DEFAULTS = ExecutionSettings()
+# What ran last at an address; comparing code is cheaper than hashing it.
+_RECENT: dict[tuple[int, str, FloatMode], Program] = {}
 
 
 def execute(
@@ -122,4 +124,11 @@ def _program(kernel: KernelLike, memory: Memory, settings: ExecutionSettings) ->
     if descriptor.kernarg_preload_length:
         entry += PRELOAD_ENTRY
     code = memory.bytes(kernel.code_address, kernel.code_size).tobytes()
-    return program_for(code, settings.target, FloatMode.from_rsrc1(descriptor.compute_pgm_rsrc1)), entry
+    mode = FloatMode.from_rsrc1(descriptor.compute_pgm_rsrc1)
+    key = (kernel.code_address, settings.target, mode)
+    program = _RECENT.get(key)
+    if program is None or program.code != code:
+        if len(_RECENT) >= 256:
+            _RECENT.clear()
+        program = _RECENT[key] = program_for(code, settings.target, mode)
+    return program, entry

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from hipgraph_cb.virtual.isa.float_mode import FloatMode
-from hipgraph_cb.virtual.isa.state import State, uniform
+from hipgraph_cb.virtual.isa.state import Scalar32, State, uniform
 from hipgraph_cb.virtual.launch import WAVE_SIZE
 
 if TYPE_CHECKING:
@@ -79,10 +79,20 @@ def _write_system_sgprs(state: State, launch: Launch, placement: Placement) -> N
     """The enabled workgroup ids, behind the user registers that the descriptor counts."""
     rsrc2 = launch.kernel.descriptor.compute_pgm_rsrc2
     register = rsrc2 >> 1 & 31
-    for axis, ids in enumerate(group_ids(placement)):
+    for axis in range(3):
         if rsrc2 >> (7 + axis) & 1:
-            state.write_sgpr(register, uniform(np.repeat(ids, placement.waves_per_group).reshape(-1, 1)))
+            state.write_sgpr(register, _group_id_register(placement, axis))
             register += 1
+
+
+def _group_id_register(placement: Placement, axis: int) -> Scalar32:
+    if placement.grid_groups[axis] == 1:
+        return 0
+    if placement.groups == 1:
+        return placement.workgroup(0)[axis]
+    ids = group_ids(placement)[axis]
+    values: Scalar32 = uniform(np.repeat(ids, placement.waves_per_group).reshape(-1, 1))
+    return values
 
 
 def group_ids(placement: Placement) -> tuple[NDArray[np.uint32], NDArray[np.uint32], NDArray[np.uint32]]:

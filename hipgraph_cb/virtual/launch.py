@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Protocol
 
 from hipgraph_cb.errors import InvalidArgumentError
@@ -103,7 +104,7 @@ class Launch:
     def waves_per_group(self) -> int:
         return -(-self.lanes_per_group // WAVE_SIZE)
 
-    @property
+    @cached_property
     def groups(self) -> tuple[int, int, int]:
         """Workgroups in x, y, z; a partial one counts."""
         x, y, z = (-(-size // group) for size, group in zip(self.grid, self.workgroup, strict=True))

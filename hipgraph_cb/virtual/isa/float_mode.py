@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import lru_cache
 
 NEAREST_EVEN = 0
 
@@ -22,6 +23,7 @@ class FloatMode:
     ieee: bool = True
 
     @classmethod
+    @lru_cache(maxsize=64)
     def from_rsrc1(cls, rsrc1: int) -> FloatMode:
         """The mode a wave starts with, from COMPUTE_PGM_RSRC1 of the kernel descriptor."""
         mode = cls.from_register(rsrc1 >> 12 & 0xFF)

@@ -51,6 +51,14 @@ _U64 = np.uint64
 _HALF = np.uint64(32)
 
 
+_NO_ROWS = np.zeros((1, 1), np.int64)
+
+
+def _rows(placement: Placement, stride: int) -> NDArray[np.int64]:
+    """Byte offset of each wave's LDS row, int64 [waves, 1]."""
+    return np.repeat(np.arange(0, placement.groups * stride, stride), placement.waves_per_group).reshape(-1, 1)
+
+
 def uniform(values: NDArray[Any]) -> Any:
     """`values` (waves, 1) as a Python int when all are equal, else unchanged."""
     first = values.flat[0]
@@ -110,11 +118,9 @@ class State:
         self._active64: Vector64 | None = None
         self._active_lanes: NDArray[np.intp] | None = None
         self.lds_size = lds_size
-        stride = -(-max(lds_size, 1) // 16) * 16
+        stride = -(-lds_size // 16) * 16
         self.lds: NDArray[np.uint8] = np.full((placement.groups, stride), 0xCD, np.uint8)
-        self.lds_rows: NDArray[np.int64] = (
-            np.repeat(np.arange(placement.groups), placement.waves_per_group).reshape(-1, 1) * stride
-        )
+        self.lds_rows: NDArray[np.int64] = _NO_ROWS if not lds_size else _rows(placement, stride)
         self.lds_indices: dict[int, tuple[Vector32, NDArray[np.int64], int]] = {}
         self.scratch_size = scratch_size
         self._scratch: Vector32 | None = None

@@ -55,18 +55,3 @@ def test_a_wave_sums_through_permutes_dpp_and_its_first_lane(gpu, n):
     from_left = np.where(np.arange(64) % 16, halves[:, np.arange(64) - 1], 0)
     expected = halves + 2 * from_left + halves[:, :1]
     assert np.array_equal(gpu.read(out, n, I32), expected.reshape(-1)[:n])
-
-
-@pytest.mark.parametrize("n", SIZES)
-def test_private_arrays_that_are_indexed_by_data(gpu, n):
-    x = np.random.default_rng(5).integers(-1000, 1000, n, dtype=I32)
-    px, out = gpu.upload(x), gpu.upload(np.zeros(n, I32))
-    launch(gpu, "scratchy", n, 64, [out, px, n])
-    i = np.arange(n)
-    table = x.astype(np.int64)[(i[:, None] + np.arange(32)) % n]
-    total, place = np.zeros(n, np.int64), x & 31
-    for k in range(32):
-        total += table[i, place]
-        place = (place + table[i, (place + k) & 31]) & 31
-        table[i, place] = total
-    assert np.array_equal(gpu.read(out, n, I32), (total + table[i, place]).astype(I32))

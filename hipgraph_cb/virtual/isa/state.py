@@ -358,9 +358,13 @@ class State:
         return LaneMask(np.ones((1, 1), np.bool_) if self._exec is None else self._exec)
 
     def write_exec(self, bits: Bits) -> None:
-        """Set EXEC of the waves that run. `bits`: bool, broadcasts to [waves, 64]."""
-        if self._group is not None:
-            bits = np.where(self._group, bits, True if self._exec is None else self._exec)
+        """Set EXEC of the waves that run. `bits`: bool, broadcasts to [waves, 64].
+
+        Waves that have ended stay off, whatever is written while all others run.
+        """
+        running = self.running
+        if running is not None:
+            bits = np.where(running, bits, True if self._exec is None else self._exec)
         self.set_exec(None if bits.all() else bits)
 
     def set_exec(self, bits: Bits | None) -> None:
@@ -461,7 +465,7 @@ class State:
         """
         culprits = self.full(self.active_bits() if lanes is None else lanes)
         wave, lane = divmod(int(culprits.argmax()), LANES)
-        address = None if addresses is None else int(self.full(addresses)[wave, lane])
+        address = None if addresses is None else int(self.full(addresses)[wave, lane]) & MASK64
         return self.placement.fault(kind, description, instruction, wave, lane, address)
 
     def memory_fault(

@@ -185,3 +185,17 @@ def test_each_workgroup_has_its_own_lds_row(state):
     assert state.lds.shape == (3, 112)
     assert state.lds_rows.ravel().tolist() == [0, 0, 112, 112, 224, 224]
     assert (state.lds == 0xCD).all()
+
+
+def test_a_wave_that_has_ended_stays_off_when_exec_is_set_for_all(state):
+    ended = np.arange(WAVES).reshape(-1, 1) == 2
+    state.retire(ended, ~ended)
+    state.write_sgpr64(EXEC, 0xFFFFFFFFFFFFFFFF)
+    assert np.array_equal(full(state.active), full(~ended))
+    state.write_exec(np.ones((1, 1), np.bool_))
+    assert np.array_equal(full(state.active), full(~ended))
+
+
+def test_a_fault_shows_its_address_as_an_unsigned_number(state):
+    addresses = np.full((WAVES, 64), 0xCDCDCDCDCDCDCDCD, np.uint64).view(np.int64)
+    assert state.fault(None, "outside device memory", addresses=addresses).address == 0xCDCDCDCDCDCDCDCD

@@ -40,7 +40,7 @@ class ExecutionSettings:
         target: the processor whose instructions the code is made of.
     """
 
-    chunk_lanes: int = 32768
+    chunk_lanes: int = 65536
     seed: int | None = None
     target: str = "gfx942"
 

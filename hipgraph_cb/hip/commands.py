@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
+from hipgraph_cb.executable.kernel_args import ParameterKind
 from hipgraph_cb.hip.api import bindings
-from hipgraph_cb.hip.node_parameters import KernelParameters, MemsetParameters
+from hipgraph_cb.hip.node_parameters import KernelParameters, MemsetParameters, UnalignedKernelParameters
 from hipgraph_cb.recording.commands import Command, Copy, Dispatch, Fill, Location, Range, Update
 
 if TYPE_CHECKING:
@@ -32,6 +33,7 @@ class CommandArguments:
         self._addresses = resources.addresses
         self._memset = MemsetParameters()
         self._kernels: dict[tuple[int, str], KernelParameters] = {}
+        self._recent: KernelParameters | None = None
         kinds = bindings().hipMemcpyKind
         self._host_to_device = kinds.hipMemcpyHostToDevice
         self._device_to_device = kinds.hipMemcpyDeviceToDevice
@@ -63,7 +65,9 @@ class CommandArguments:
 
     def _dispatch_to_ranges(self, command: Dispatch) -> tuple[Any]:
         """The same where no pointer is a slot: the common case, and the one that is measured."""
-        kernel = self._kernels.get((command[0], command[1])) or self._kernel_of(command)
+        kernel = self._recent
+        if kernel is None or command.export is not kernel.export or command.executable != kernel.executable:
+            kernel = self._recent = self._kernel_of(command)
         return kernel.write_ranges(command, self._addresses)
 
     def _place(self, place: Location) -> tuple[int, int]:
@@ -84,4 +88,6 @@ class CommandArguments:
         executable = self._resources.executables[executable_id]
         layout = executable.verified.exports[export].layout
         offsets = [parameter.offset for parameter in layout.parameters]
-        return KernelParameters(executable.function(export), offsets, layout.size)
+        pointers = [parameter.offset for parameter in layout.parameters if parameter.kind is ParameterKind.POINTER]
+        kind = UnalignedKernelParameters if any(offset % 8 for offset in pointers) else KernelParameters
+        return kind(executable.function(export), offsets, layout.size, executable_id, export)

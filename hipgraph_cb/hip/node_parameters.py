@@ -44,14 +44,20 @@ class KernelParameters:
         function: the address of the hipFunction_t.
         offsets: where each explicit argument lies in the kernarg block, in the order of the signature.
         extent: bytes of the kernarg block that a dispatch may give.
+        executable, export: what the recording calls the kernel.
     """
 
-    def __init__(self, function: int, offsets: Sequence[int], extent: int) -> None:
+    def __init__(
+        self, function: int, offsets: Sequence[int], extent: int, executable: int = 0, export: str = ""
+    ) -> None:
+        self.executable = executable
+        self.export = export
         self.native = bindings().hipKernelNodeParams()
         self._result = (self.native,)
         self._function = function
-        self._storage = (ctypes.c_ubyte * max(extent, 1))()
+        self._storage = (ctypes.c_uint64 * max((extent + 7) // 8, 1))()
         self._arguments = memoryview(self._storage).cast("B")
+        self._words = memoryview(self._storage).cast("B").cast("Q")
         start = ctypes.addressof(self._storage)
         self._table = (ctypes.c_void_p * max(len(offsets), 1))(*(start + offset for offset in offsets))
         self._table_address = ctypes.addressof(self._table) if offsets else 0
@@ -69,12 +75,12 @@ class KernelParameters:
         return self._result
 
     def write_ranges(self, command: Dispatch, addresses: Mapping[int, int]) -> tuple[Any]:
-        """As `write`, with the pointers that the command itself names, none of them a slot."""
-        arguments, kernarg = self._arguments, command.kernarg
-        arguments[: len(kernarg)] = kernarg
+        """As `write`, with the pointers that the command itself names, none of them a slot, each at a multiple of 8."""
+        words, kernarg = self._words, command.kernarg
+        self._arguments[: len(kernarg)] = kernarg
         for offset, place in command.pointers:
             # by index: unpacking a named tuple costs several times as much
-            write_pointer(arguments, offset, addresses[place[0]] + place[1])
+            words[offset >> 3] = addresses[place[0]] + place[1]
         if command[2:5] != self._shape:
             self._write_shape(command)
         return self._result
@@ -83,6 +89,13 @@ class KernelParameters:
         self._shape = command[2:5]
         count, size, dynamic_lds = self._shape
         KERNEL_NODE.pack_into(self._block, 0, *size, 0, self._function, *count, self._table_address, dynamic_lds)
+
+
+class UnalignedKernelParameters(KernelParameters):
+    """Of an export with a pointer that is not at a multiple of 8, as assembly may have it."""
+
+    def write_ranges(self, command: Dispatch, addresses: Mapping[int, int]) -> tuple[Any]:
+        return self.write(command, [(offset, addresses[place[0]] + place[1]) for offset, place in command.pointers])
 
 
 def memory_of(native: Any, size: int) -> memoryview:

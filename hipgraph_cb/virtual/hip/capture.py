@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import threading
 from typing import TYPE_CHECKING
 
+from hipgraph_cb.virtual.callbacks import CallError
+from hipgraph_cb.virtual.hip.codes import Code
 from hipgraph_cb.virtual.hip.graph import Graph, Node, connect
 from hipgraph_cb.virtual.hip.work import Work
 
@@ -18,20 +21,27 @@ class Capture:
 
     Attributes:
         origin: the stream it began on.
+        mode: hipStreamCaptureMode: which unsafe calls spoil it (of all threads, of this thread, none).
+        thread: the thread that began it.
         ends: for each stream that takes part, the nodes that its next call depends on.
         is_invalid: a forbidden call was made; the graph is lost.
+        shown: an array that a caller was given the address of.
     """
 
-    def __init__(self, graph: Graph, origin: Stream, mode: int, thread: int) -> None:
+    def __init__(self, graph: Graph, origin: Stream, mode: int, thread: int, number: int) -> None:
         self.graph = graph
         self.origin = origin
         self.mode = mode
         self.thread = thread
+        self.number = number
         self.ends: dict[Stream, list[Node]] = {origin: []}
-        self.joined: set[Node] = set()
         self.is_invalid = False
+        self.shown: object = None
 
     def add(self, runtime: HipRuntime, stream: Stream, work: Work) -> Node:
+        """A call on `stream` becomes a node behind what the stream holds."""
+        if self.is_invalid:
+            raise CallError(Code.STREAM_CAPTURE_INVALIDATED)
         node = self.graph.add(runtime, work)
         for end in self.ends[stream]:
             connect(end, node)
@@ -40,13 +50,51 @@ class Capture:
 
     def record_event(self, stream: Stream, event: Event) -> None:
         """The event stands for the end of this stream; a stream that waits for it joins the capture."""
-        event.capture = self
-        event.captured_nodes = list(self.ends[stream])
-        event.was_recorded = True
+        event.record_captured(self, self.ends[stream])
 
     def wait_event(self, stream: Stream, event: Event) -> None:
-        known = self.ends.setdefault(stream, [])
+        """The next call on `stream`, which takes part from now on, depends on what the event stands for."""
         stream.capture = self
-        for node in event.captured_nodes:
-            if node not in known:
-                known.append(node)
+        ends = self.ends.setdefault(stream, [])
+        ends.extend(node for node in event.captured_nodes if node not in ends)
+
+    def is_joined(self) -> bool:
+        """Every node that another stream added last is behind something of the origin."""
+        reached: set[Node] = set()
+        todo = list(self.ends[self.origin])
+        while todo:
+            node = todo.pop()
+            if node not in reached:
+                reached.add(node)
+                todo.extend(node.dependencies)
+        return all(node in reached for ends in self.ends.values() for node in ends)
+
+    def forbids_here(self) -> bool:
+        """An unsafe call of this thread spoils the capture."""
+        return self.mode == 0 or (self.mode == 1 and self.thread == threading.get_ident())
+
+    def release(self) -> None:
+        """The streams run again what they are given."""
+        for stream in self.ends:
+            stream.capture = None
+
+
+def forbid_unsafe_call(runtime: HipRuntime) -> None:
+    """A call that AMD's runtime counts as unsafe, such as hipMalloc, spoils captures that are not relaxed."""
+    captures = {stream.capture for gpu in runtime.gpus for stream in gpu.streams if stream.capture is not None}
+    if not captures or runtime.thread.capture_mode == 2:
+        return
+    spoilt = [capture for capture in captures if capture.forbids_here()]
+    for capture in spoilt:
+        capture.is_invalid = True
+    if spoilt:
+        raise CallError(Code.STREAM_CAPTURE_UNSUPPORTED)
+
+
+def forbid_legacy_call(runtime: HipRuntime) -> None:
+    """A call on the null stream would make it wait for a blocking stream that is being captured."""
+    captures = [stream.capture for stream in runtime.gpu.streams if stream.capture is not None and stream.is_blocking]
+    for capture in captures:
+        capture.is_invalid = True
+    if captures:
+        raise CallError(Code.STREAM_CAPTURE_IMPLICIT)

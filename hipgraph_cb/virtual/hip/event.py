@@ -26,6 +26,7 @@ class Event:
     def __init__(self, ordinal: int, flags: int) -> None:
         self.ordinal = ordinal
         self.flags = flags
+        self.handle = 0
         self.operation: Operation | None = None
         self.was_recorded = False
         self.capture: Capture | None = None
@@ -37,6 +38,13 @@ class Event:
         self.capture = None
         self.operation = operation
         self._time = time.perf_counter()
+
+    def record_captured(self, capture: Capture, nodes: list[Node]) -> None:
+        """Recorded on a stream that is being captured: it stands for nodes of the graph."""
+        self.was_recorded = True
+        self.operation = None
+        self.capture = capture
+        self.captured_nodes = list(nodes)
 
     def note_time(self) -> None:
         """Recorded by a node of a graph that runs right now."""

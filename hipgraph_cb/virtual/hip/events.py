@@ -26,7 +26,9 @@ def event_create(runtime: HipRuntime, out: int) -> None:
 @api("hipEventCreateWithFlags", POINTER, UINT)
 def event_create_with_flags(runtime: HipRuntime, out: int, flags: int) -> None:
     require(out and not flags & ~_KNOWN_FLAGS)
-    store_pointer(out, runtime.events.add(Event(runtime.gpu.ordinal, flags)))
+    event = Event(runtime.gpu.ordinal, flags)
+    event.handle = runtime.events.add(event)
+    store_pointer(out, event.handle)
 
 
 @api("hipEventDestroy", HANDLE, releases=True)
@@ -58,6 +60,7 @@ def event_record_with_flags(runtime: HipRuntime, handle: int, stream_handle: int
 def event_synchronize(runtime: HipRuntime, handle: int) -> None:
     require(handle)
     event = runtime.events[handle]
+    require(event.capture is None, Code.CAPTURED_EVENT)
     operation = event.operation
     if operation is None:
         return
@@ -70,6 +73,7 @@ def event_synchronize(runtime: HipRuntime, handle: int) -> None:
 @api("hipEventQuery", HANDLE)
 def event_query(runtime: HipRuntime, handle: int) -> int:
     require(handle)
+    require(runtime.events[handle].capture is None, Code.CAPTURED_EVENT)
     return Code.SUCCESS if runtime.events[handle].is_done else Code.NOT_READY
 
 

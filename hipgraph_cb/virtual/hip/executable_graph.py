@@ -24,6 +24,8 @@ class ExecutableGraph:
         works: the work of each node; nodes of child graphs follow their parents' dependencies.
         is_enabled: in the same order.
         place: node handle of the source graph -> index into `works`.
+        places, degrees: index into `works`, and number of dependencies, of the outer graph's nodes in their order.
+        kinds: the kind of each node, in the order of `works`.
         last: the operation of the latest launch.
     """
 
@@ -32,14 +34,18 @@ class ExecutableGraph:
         self.works: list[Work] = []
         self.is_enabled: list[bool] = []
         self.place: dict[int, int] = {}
-        self.in_degree_of_node: dict[int, int] = {}
+        self.places: list[int] = []
+        self.degrees: list[int] = []
+        self.kinds: list[NodeKind] = []
         self.dependents: list[list[int]] = []
         self.in_degree: list[int] = []
         self.node_count = len(graph.nodes)
         self.last: Operation | None = None
         self._exits: dict[int, int] = {}
         self._flatten(graph, [])
-        self.order_of_nodes = tuple(graph.nodes)
+        for node in topological_order(graph.nodes.values()) or ():
+            self.places.append(self.place[node.handle])
+            self.degrees.append(len(node.dependencies))
 
     def _flatten(self, graph: Graph, entry: list[int]) -> list[int]:
         """Append the nodes of `graph` behind `entry`; returns the indices of those that nothing in it waits for."""
@@ -48,7 +54,6 @@ class ExecutableGraph:
             before = [self._exits[other.handle] for other in node.dependencies] or entry
             index = self._append(node, node.work if node.child is None else _EMPTY, before)
             self.place[node.handle] = index
-            self.in_degree_of_node[node.handle] = len(node.dependencies)
             if node.child is not None:
                 inside = self._flatten(node.child, [index])
                 if inside:
@@ -61,6 +66,7 @@ class ExecutableGraph:
     def _append(self, node: Node, work: Work, before: list[int]) -> int:
         index = len(self.works)
         self.works.append(work)
+        self.kinds.append(node.work.kind)
         self.is_enabled.append(True)
         self.dependents.append([])
         self.in_degree.append(len(before))

@@ -20,6 +20,7 @@ class Node:
         is_enabled: what a launch made of it does; a disabled node keeps its place in the order.
         original: the handle of the node it was cloned from, or 0.
         child: the graph inside a child-graph node.
+        shown: arrays that a caller was given the addresses of.
     """
 
     def __init__(self, graph: Graph, work: Work) -> None:
@@ -30,6 +31,7 @@ class Node:
         self.handle = 0
         self.original = 0
         self.child: Graph | None = None
+        self.shown: object = None
 
 
 class Graph:

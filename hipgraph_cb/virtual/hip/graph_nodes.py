@@ -181,7 +181,8 @@ def graph_child_graph_node_get_graph(runtime: HipRuntime, handle: int, out: int)
 # -- changing nodes of a graph, and of an executable graph -------------------------------------------------------------
 
 
-def _node_of(runtime: HipRuntime, handle: int, kind: NodeKind) -> Node:
+def node_of(runtime: HipRuntime, handle: int, kind: NodeKind) -> Node:
+    """The node behind a handle, if it is of this kind."""
     require(handle)
     node = runtime.nodes[handle]
     require(node.work.kind is kind)
@@ -190,19 +191,19 @@ def _node_of(runtime: HipRuntime, handle: int, kind: NodeKind) -> Node:
 
 @api("hipGraphKernelNodeSetParams", HANDLE, POINTER)
 def graph_kernel_node_set_params(runtime: HipRuntime, handle: int, parameters: int) -> None:
-    node = _node_of(runtime, handle, NodeKind.KERNEL)
+    node = node_of(runtime, handle, NodeKind.KERNEL)
     node.work = launch_of(runtime, parameters)
 
 
 @api("hipGraphMemsetNodeSetParams", HANDLE, POINTER)
 def graph_memset_node_set_params(runtime: HipRuntime, handle: int, parameters: int) -> None:
-    node = _node_of(runtime, handle, NodeKind.MEMSET)
+    node = node_of(runtime, handle, NodeKind.MEMSET)
     node.work = fill_of(runtime, parameters)
 
 
 @api("hipGraphMemsetNodeGetParams", HANDLE, POINTER)
 def graph_memset_node_get_params(runtime: HipRuntime, handle: int, out: int) -> None:
-    work = _node_of(runtime, handle, NodeKind.MEMSET).work
+    work = node_of(runtime, handle, NodeKind.MEMSET).work
     require(out and isinstance(work, Fill))
     if isinstance(work, Fill):
         target = MemsetParams.from_address(out)
@@ -214,25 +215,25 @@ def graph_memset_node_get_params(runtime: HipRuntime, handle: int, out: int) -> 
 def graph_memcpy_node_set_params_1d(
     runtime: HipRuntime, handle: int, destination: int, source: int, size: int, direction: int
 ) -> None:
-    node = _node_of(runtime, handle, NodeKind.MEMCPY)
+    node = node_of(runtime, handle, NodeKind.MEMCPY)
     node.work = checked_node_copy(runtime, destination, source, size, direction)
 
 
 @api("hipGraphHostNodeSetParams", HANDLE, POINTER)
 def graph_host_node_set_params(runtime: HipRuntime, handle: int, parameters: int) -> None:
-    _node_of(runtime, handle, NodeKind.HOST).work = host_call_of(parameters)
+    node_of(runtime, handle, NodeKind.HOST).work = host_call_of(parameters)
 
 
 @api("hipGraphHostNodeGetParams", HANDLE, POINTER)
 def graph_host_node_get_params(runtime: HipRuntime, handle: int, out: int) -> None:
-    work = _node_of(runtime, handle, NodeKind.HOST).work
+    work = node_of(runtime, handle, NodeKind.HOST).work
     require(out and isinstance(work, HostCall))
     if isinstance(work, HostCall):
         target = HostNodeParams.from_address(out)
         target.fn, target.userData = work.function, work.argument
 
 
-def _place_in(runtime: HipRuntime, executable: int, handle: int, *kinds: NodeKind) -> tuple[ExecutableGraph, int]:
+def place_in(runtime: HipRuntime, executable: int, handle: int, *kinds: NodeKind) -> tuple[ExecutableGraph, int]:
     """The executable graph and the index of the node in it; other nodes than those instantiated are refused."""
     require(executable and handle)
     graph = runtime.executable_graphs[executable]
@@ -245,14 +246,14 @@ def _place_in(runtime: HipRuntime, executable: int, handle: int, *kinds: NodeKin
 
 @api("hipGraphExecKernelNodeSetParams", HANDLE, HANDLE, POINTER)
 def graph_exec_kernel_node_set_params(runtime: HipRuntime, executable: int, handle: int, parameters: int) -> None:
-    graph, place = _place_in(runtime, executable, handle, NodeKind.KERNEL)
+    graph, place = place_in(runtime, executable, handle, NodeKind.KERNEL)
     graph.works[place] = launch_of(runtime, parameters)
 
 
 @api("hipGraphExecMemsetNodeSetParams", HANDLE, HANDLE, POINTER)
 def graph_exec_memset_node_set_params(runtime: HipRuntime, executable: int, handle: int, parameters: int) -> None:
     """A fill of several rows keeps its size; of one row it may change."""
-    graph, place = _place_in(runtime, executable, handle, NodeKind.MEMSET)
+    graph, place = place_in(runtime, executable, handle, NodeKind.MEMSET)
     old, new = graph.works[place], fill_of(runtime, parameters)
     if isinstance(old, Fill) and (old.height > 1 or new.height > 1):
         require((old.width, old.height, old.element_size) == (new.width, new.height, new.element_size))
@@ -263,7 +264,7 @@ def graph_exec_memset_node_set_params(runtime: HipRuntime, executable: int, hand
 def graph_exec_memcpy_node_set_params_1d(
     runtime: HipRuntime, executable: int, handle: int, destination: int, source: int, size: int, direction: int
 ) -> None:
-    graph, place = _place_in(runtime, executable, handle, NodeKind.MEMCPY)
+    graph, place = place_in(runtime, executable, handle, NodeKind.MEMCPY)
     old, new = graph.works[place], checked_node_copy(runtime, destination, source, size, direction)
     require(not isinstance(old, Copy) or old.direction == new.direction)
     graph.works[place] = new
@@ -271,7 +272,7 @@ def graph_exec_memcpy_node_set_params_1d(
 
 @api("hipGraphExecHostNodeSetParams", HANDLE, HANDLE, POINTER)
 def graph_exec_host_node_set_params(runtime: HipRuntime, executable: int, handle: int, parameters: int) -> None:
-    graph, place = _place_in(runtime, executable, handle, NodeKind.HOST)
+    graph, place = place_in(runtime, executable, handle, NodeKind.HOST)
     graph.works[place] = host_call_of(parameters)
 
 
@@ -280,12 +281,12 @@ _SWITCHABLE = (NodeKind.KERNEL, NodeKind.MEMCPY, NodeKind.MEMSET)
 
 @api("hipGraphNodeSetEnabled", HANDLE, HANDLE, UINT)
 def graph_node_set_enabled(runtime: HipRuntime, executable: int, handle: int, is_enabled: int) -> None:
-    graph, place = _place_in(runtime, executable, handle, *_SWITCHABLE)
+    graph, place = place_in(runtime, executable, handle, *_SWITCHABLE)
     graph.is_enabled[place] = bool(is_enabled)
 
 
 @api("hipGraphNodeGetEnabled", HANDLE, HANDLE, POINTER)
 def graph_node_get_enabled(runtime: HipRuntime, executable: int, handle: int, out: int) -> None:
     require(out)
-    graph, place = _place_in(runtime, executable, handle, *_SWITCHABLE)
+    graph, place = place_in(runtime, executable, handle, *_SWITCHABLE)
     store_int(out, int(graph.is_enabled[place]))

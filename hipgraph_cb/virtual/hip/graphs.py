@@ -20,7 +20,6 @@ from hipgraph_cb.virtual.hip.native import (
 from hipgraph_cb.virtual.hip.runtime import HipRuntime
 from hipgraph_cb.virtual.hip.stream import Stream
 from hipgraph_cb.virtual.hip.structures import InstantiateParams
-from hipgraph_cb.virtual.hip.submit import forbid_in_capture
 from hipgraph_cb.virtual.hip.work import Copy, CopyBox, Fill, refuse_freed
 
 _AUTO_FREE, _UPLOAD, _DEVICE_LAUNCH, _NODE_PRIORITY = 1, 2, 4, 8
@@ -230,7 +229,8 @@ def graph_launch(runtime: HipRuntime, handle: int, stream_handle: int) -> None:
 
 def launch_on(runtime: HipRuntime, executable: ExecutableGraph, stream: Stream) -> None:
     """One launch: behind what the stream holds, behind the launch of the same graph before, behind awaited events."""
-    forbid_in_capture(stream)
+    if stream.capture is not None:
+        raise CallError(Code.NOT_SUPPORTED, "a captured graph launch would be a child graph; add a child-graph node")
     for work in executable.works:
         if isinstance(work, _COPIES):
             refuse_freed(runtime, work.source)

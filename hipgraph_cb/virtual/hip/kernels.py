@@ -55,11 +55,13 @@ class KernelLaunch:
     """One launch with all its arguments.
 
     Attributes:
+        handle: the hipFunction_t it was launched by.
         grid, block: workgroups, and work-items of a workgroup, in x, y, z.
         arguments: the kernarg block, hidden arguments included.
     """
 
     function: Function
+    handle: int
     grid: Shape
     block: Shape
     dynamic_lds: int
@@ -171,7 +173,7 @@ def make_launch(
     else:
         require(not layout.parameters, note=f"kernel {function.name} has arguments, and none were given")
     _write_hidden(arguments, function, grid, block, dynamic_lds)
-    return KernelLaunch(function, grid, block, dynamic_lds, bytes(arguments))
+    return KernelLaunch(function, handle, grid, block, dynamic_lds, bytes(arguments))
 
 
 def _write_hidden(arguments: bytearray, function: Function, grid: Shape, block: Shape, dynamic_lds: int) -> None:

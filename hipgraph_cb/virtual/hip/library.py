@@ -27,6 +27,12 @@ _SUBJECTS = (
     "launches",
     "graphs",
     "graph_nodes",
+    "node_params",
+    "contexts",
+    "boxes",
+    "captures",
+    "graph_update",
+    "dot",
 )
 
 

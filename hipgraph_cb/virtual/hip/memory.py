@@ -7,6 +7,7 @@ import ctypes
 from hipgraph_cb.virtual.callbacks import CallError
 from hipgraph_cb.virtual.hip.allocations import DeviceAllocation, MemoryKind
 from hipgraph_cb.virtual.hip.api import HANDLE, INT, POINTER, SIZE, UINT, api
+from hipgraph_cb.virtual.hip.capture import forbid_unsafe_call
 from hipgraph_cb.virtual.hip.codes import Code
 from hipgraph_cb.virtual.hip.native import require, store_int, store_pointer
 from hipgraph_cb.virtual.hip.runtime import HipRuntime
@@ -19,6 +20,7 @@ _PITCH_ALIGNMENT = 256
 
 def _allocate(runtime: HipRuntime, out: int, size: int, kind: MemoryKind, flags: int = 0) -> None:
     require(out)
+    forbid_unsafe_call(runtime)
     address = runtime.allocations.allocate(size, kind, runtime.gpu.ordinal, flags) if size else 0
     store_pointer(out, address)
 
@@ -30,6 +32,7 @@ def _release(runtime: HipRuntime, address: int, allowed: tuple[MemoryKind, ...])
     allocation = _known(runtime, address)
     if allocation is None or allocation.kind not in allowed:
         raise CallError(Code.INVALID_VALUE, f"not an allocation: {runtime.memory.describe(address)}")
+    forbid_unsafe_call(runtime)
     worker = runtime.gpus[allocation.ordinal].worker
     runtime.gate.wait(lambda: worker.is_idle)
     runtime.allocations.free(allocation)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 from hipgraph_cb.errors import HipGraphError, IncompatibleError
@@ -11,7 +12,7 @@ from hipgraph_cb.virtual.hip.api import HANDLE, POINTER, UINT, api
 from hipgraph_cb.virtual.hip.codes import Code
 from hipgraph_cb.virtual.hip.gpu import Gpu
 from hipgraph_cb.virtual.hip.kernels import Function
-from hipgraph_cb.virtual.hip.mapped_elf import read_code_object
+from hipgraph_cb.virtual.hip.mapped_code import read_code
 from hipgraph_cb.virtual.hip.native import load_text, require, store_int, store_pointer
 from hipgraph_cb.virtual.hip.runtime import HipRuntime
 from hipgraph_cb.virtual.loader import LoadedModule, load
@@ -27,13 +28,10 @@ class Module:
         self.function_handles: dict[str, int] = {}
 
 
-def load_module(runtime: HipRuntime, data: bytes | None) -> int:
-    """A handle of the code object in `data` on the current device; no ELF file is an invalid image."""
-    if data is None:
-        raise CallError(Code.INVALID_IMAGE, "the data is no AMDGPU code object (ELF64, little endian)")
-    gpu = runtime.gpu
+def load_module(runtime: HipRuntime, gpu: Gpu, read: Callable[[], bytes]) -> Module:
+    """The code object that `read` gives, on a device; what is none is an invalid image."""
     try:
-        executable = verify(data, gpu.target)
+        executable = verify(read(), gpu.target)
         loaded = load(runtime.memory, executable, label="code object")
     except IncompatibleError as error:
         raise CallError(Code.NO_BINARY_FOR_GPU, str(error)) from error
@@ -41,18 +39,18 @@ def load_module(runtime: HipRuntime, data: bytes | None) -> int:
         raise CallError(Code.OUT_OF_MEMORY, str(error)) from error
     except HipGraphError as error:
         raise CallError(Code.INVALID_IMAGE, str(error)) from error
-    return runtime.modules.add(Module(gpu, loaded))
+    return Module(gpu, loaded)
 
 
-def _load_into(runtime: HipRuntime, out: int, data: bytes | None) -> None:
-    store_pointer(out, load_module(runtime, data))
+def _load_into(runtime: HipRuntime, out: int, read: Callable[[], bytes]) -> None:
+    store_pointer(out, runtime.modules.add(load_module(runtime, runtime.gpu, read)))
 
 
 @api("hipModuleLoadData", POINTER, POINTER)
 @api("hipModuleLoadFatBinary", POINTER, POINTER)
 def module_load_data(runtime: HipRuntime, out: int, image: int) -> None:
     require(out and image)
-    _load_into(runtime, out, read_code_object(image))
+    _load_into(runtime, out, lambda: read_code(image))
 
 
 @api("hipModuleLoadDataEx", POINTER, POINTER, UINT, POINTER, POINTER)
@@ -70,7 +68,7 @@ def module_load(runtime: HipRuntime, out: int, path: int) -> None:
         data = file.read_bytes()
     except OSError as error:
         raise CallError(Code.FILE_NOT_FOUND, str(error)) from error
-    _load_into(runtime, out, data if data[:4] == b"\x7fELF" else None)
+    _load_into(runtime, out, lambda: data)
 
 
 @api("hipModuleUnload", HANDLE, releases=True)

@@ -34,12 +34,23 @@ HOST_ARENA = 4 << 30
 _STREAM_LEGACY, _STREAM_PER_THREAD = 1, 2
 
 
+class Context:
+    """A context of a device."""
+
+    def __init__(self, ordinal: int, flags: int = 0) -> None:
+        self.ordinal = ordinal
+        self.flags = flags
+        self.handle = 0
+        self.references = 0
+
+
 class ThreadState(threading.local):
     """What HIP keeps per thread."""
 
     def __init__(self) -> None:
         self.device = 0
         self.streams: dict[int, Stream] = {}
+        self.contexts: list[Context] = []
         self.capture_mode = 0
         self.call_configurations: list[tuple[object, ...]] = []
 
@@ -62,6 +73,9 @@ class HipRuntime:
         self.graphs: HandleTable[Graph] = HandleTable(Code.INVALID_VALUE)
         self.nodes: HandleTable[Node] = HandleTable(Code.INVALID_VALUE)
         self.executable_graphs: HandleTable[ExecutableGraph] = HandleTable(Code.INVALID_VALUE)
+        self.contexts: HandleTable[Context] = HandleTable(Code.INVALID_CONTEXT)
+        self.primary_contexts = [self._primary_context(gpu.ordinal) for gpu in self.gpus]
+        self.limits: dict[tuple[int, int], int] = {}
         self.last_errors: dict[int, int] = {}
         gate.remembered = self.last_errors
         gate.remember = self._remember
@@ -78,6 +92,11 @@ class HipRuntime:
             target = TargetId.parse(text + model.features)
         worker = Worker(self.gate, self.settings.seed + ordinal, f"hipgraph_cb-gpu{ordinal}", self._failure_of)
         return Gpu(ordinal, target, model, worker)
+
+    def _primary_context(self, ordinal: int) -> Context:
+        context = Context(ordinal)
+        context.handle = self.contexts.add(context)
+        return context
 
     # -- the calling thread ----------------------------------------------------------------------------------------
 

@@ -72,7 +72,12 @@ def stream_wait_event(runtime: HipRuntime, handle: int, event_handle: int, flags
     require(event_handle, Code.INVALID_HANDLE)
     require(flags == 0)
     event: Event = runtime.events[event_handle]
-    if event.operation is not None:
+    if event.capture is not None:
+        require(stream.capture in (None, event.capture), Code.STREAM_CAPTURE_MERGE)
+        event.capture.wait_event(stream, event)
+    elif stream.capture is not None:
+        require(not event.was_recorded, Code.STREAM_CAPTURE_ISOLATION)
+    elif event.operation is not None:
         stream.waits.append(event.operation)
 
 

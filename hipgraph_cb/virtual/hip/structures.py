@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ctypes import Structure, c_byte, c_char, c_int, c_size_t, c_uint, c_ulonglong
+from ctypes import Structure, c_byte, c_char, c_int, c_size_t, c_uint, c_ulonglong, sizeof
 from typing import Any
 
 POINTER = c_size_t
@@ -208,3 +208,7 @@ class InstantiateParams(Structure):
     """hipGraphInstantiateParams."""
 
     _fields_ = (("errNode_out", POINTER), ("flags", c_ulonglong), ("result_out", c_int), ("uploadStream", POINTER))
+
+
+SIZE_OF_3D = sizeof(Memcpy3DParams)
+SIZE_OF_DRIVER_3D = sizeof(DriverMemcpy3D)

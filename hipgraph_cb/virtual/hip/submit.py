@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from hipgraph_cb.virtual.callbacks import CallError
+from hipgraph_cb.virtual.hip.capture import forbid_legacy_call
 from hipgraph_cb.virtual.hip.codes import Code
 from hipgraph_cb.virtual.hip.runtime import HipRuntime
 from hipgraph_cb.virtual.hip.stream import Stream, wait_for_streams
@@ -15,6 +16,8 @@ def submit(runtime: HipRuntime, stream: Stream, work: Work) -> Operation | None:
     if stream.capture is not None:
         stream.capture.add(runtime, stream, work)
         return None
+    if stream.is_null:
+        forbid_legacy_call(runtime)
     gpu = stream.gpu
 
     def step(operation: Operation) -> bool:
@@ -26,7 +29,9 @@ def submit(runtime: HipRuntime, stream: Stream, work: Work) -> Operation | None:
 
 def run_now(runtime: HipRuntime, stream: Stream, work: Work) -> None:
     """Do `work` in order with `stream` and return when it is over."""
-    forbid_in_capture(stream, Code.STREAM_CAPTURE_IMPLICIT if stream.is_null else Code.STREAM_CAPTURE_UNSUPPORTED)
+    forbid_in_capture(stream)
+    if stream.is_null:
+        forbid_legacy_call(runtime)
     if stream.is_idle:
         work.run(runtime, stream.gpu, None)
         return

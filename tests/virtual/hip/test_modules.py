@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import ctypes
 import mmap
+import struct
 
 import numpy as np
 import pytest
 from support.hip_program import CORPUS, KERNELS, Arguments, code_of, done
 
-from hipgraph_cb.virtual.hip.mapped_elf import read_code_object, read_mapped
+from hipgraph_cb.virtual.hip.mapped_code import read_code, read_mapped
 
 
 def test_what_is_no_elf_file_is_an_invalid_image(hip):
@@ -59,7 +60,7 @@ def test_reading_stops_where_memory_ends(last_page):
 def test_the_length_of_a_code_object_is_inferred():
     data = KERNELS.read_bytes()
     buffer = ctypes.create_string_buffer(data + b"tail" * 100)
-    assert read_code_object(ctypes.addressof(buffer)) == data
+    assert read_code(ctypes.addressof(buffer)) == data
 
 
 def test_functions_are_found_by_name(hip, runtime):
@@ -145,3 +146,27 @@ def test_what_is_no_function_is_refused(hip, runtime):
     assert code_of(hip.hipModuleLaunchKernel(None, *launch)) == 200
     assert code_of(hip.hipModuleLaunchKernel(0x1234, *launch)) == 98
     assert runtime.fault_report() == "hipModuleLaunchKernel: 0x1234 is no hipFunction_t of a loaded module"
+
+
+def bundle_of(**code_objects):
+    """A plain offload bundle: magic, count, a row (offset, size, name) each, and the files."""
+    rows = [("host-x86_64-unknown-linux--", b"")]
+    rows += [(f"hipv4-amdgcn-amd-amdhsa--{target}", data) for target, data in code_objects.items()]
+    place = 4096
+    head, body = b"__CLANG_OFFLOAD_BUNDLE__" + struct.pack("<Q", len(rows)), b""
+    for name, data in rows:
+        head += struct.pack("<QQQ", place + len(body), len(data), len(name)) + name.encode()
+        body += data.ljust(-(-len(data) // 4096) * 4096, b"\0")
+    return head.ljust(place, b"\0") + body
+
+
+def test_the_code_object_for_the_device_is_taken_from_a_bundle(hip):
+    other = (CORPUS / "clang" / "k_cl.gfx90a.hsaco").read_bytes()
+    module = done(hip.hipModuleLoadData(bundle_of(gfx90a=other, gfx942=KERNELS.read_bytes())))
+    done(hip.hipModuleGetFunction(module, b"saxpy"))
+    done(hip.hipModuleUnload(module))
+
+
+def test_a_bundle_without_code_for_the_device_lists_what_it_has(hip, runtime):
+    assert code_of(hip.hipModuleLoadData((CORPUS / "clang" / "h_hip.bundle").read_bytes())) == 209
+    assert "built for gfx1100 (processor differs)" in runtime.fault_report()

@@ -1,0 +1,75 @@
+"""hipGraphDebugDotPrint: a graph as a DOT file, with the shapes and labels that AMD's runtime uses.
+
+The flags are compared as a whole, as there. Where its output is not valid DOT, this one's is.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from hipgraph_cb.virtual.callbacks import CallError
+from hipgraph_cb.virtual.hip.api import HANDLE, POINTER, UINT, api
+from hipgraph_cb.virtual.hip.codes import Code
+from hipgraph_cb.virtual.hip.graph import Graph, Node
+from hipgraph_cb.virtual.hip.kernels import KernelLaunch
+from hipgraph_cb.virtual.hip.native import load_text, require
+from hipgraph_cb.virtual.hip.runtime import HipRuntime
+from hipgraph_cb.virtual.hip.work import Copy, Fill, NodeKind, Work
+
+_VERBOSE, _KERNEL = 1, 4
+_DIRECTIONS = {0: "HtoH", 1: "HtoD", 2: "DtoH", 3: "DtoD", 4: "Default", 1024: "DtoD"}
+_SHAPES = {
+    NodeKind.KERNEL: "octagon",
+    NodeKind.MEMCPY: "trapezium",
+    NodeKind.MEMSET: "invtrapezium",
+    NodeKind.HOST: "rectangle",
+}
+
+
+@api("hipGraphDebugDotPrint", HANDLE, POINTER, UINT)
+def graph_debug_dot_print(runtime: HipRuntime, handle: int, path: int, flags: int) -> None:
+    require(handle and path)
+    graph = runtime.graphs[handle]
+    text = "\n".join(["digraph dot {", *_cluster(graph, flags), "}", ""])
+    try:
+        Path(load_text(path)).write_text(text)
+    except OSError as error:
+        raise CallError(Code.OPERATING_SYSTEM, str(error)) from error
+
+
+def _cluster(graph: Graph, flags: int) -> list[str]:
+    number = graph.number or graph.handle
+    names = {node: f'"graph_{number}_node_{index}"' for index, node in enumerate(graph.nodes.values())}
+    lines = [f"subgraph cluster_{number} {{", f'label="graph_{number}"graph[style="dashed"];']
+    for index, (node, name) in enumerate(names.items()):
+        style = "bold" if node.work.kind is NodeKind.KERNEL else "solid"
+        shape = _SHAPES.get(node.work.kind, "rectangle")
+        lines.append(f'{name}[style="{style}"shape="{shape}"label="{_label(index, node, flags)}"];')
+    lines += [f"{names[node]} -> {names[other]};" for node in names for other in node.dependents]
+    lines.append("}")
+    for node in names:
+        if node.child is not None:
+            lines += _cluster(node.child, flags)
+    return lines
+
+
+def _label(index: int, node: Node, flags: int) -> str:
+    title = _title(node.work)
+    details = _details(node.work, flags)
+    return rf"{index}\n{title}" + "".join(rf"\n{detail}" for detail in details)
+
+
+def _title(work: Work) -> str:
+    if isinstance(work, KernelLaunch):
+        return work.function.name
+    return {NodeKind.WAIT_EVENT: "EVENT_WAIT", NodeKind.GRAPH: "GRAPH"}.get(work.kind, work.kind.name)
+
+
+def _details(work: Work, flags: int) -> list[str]:
+    if isinstance(work, Copy):
+        return [f"({_DIRECTIONS[work.direction]},{work.size})"]
+    if isinstance(work, Fill):
+        return [f"({work.value},{work.width * work.element_size * work.height})"]
+    if isinstance(work, KernelLaunch) and flags in (_VERBOSE, _KERNEL):
+        return [f"grid {work.grid}, block {work.block}, {work.dynamic_lds} bytes of LDS"]
+    return []

@@ -10,11 +10,13 @@ exponent is that much larger, and there the steps before give NaN.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from hipgraph_cb.virtual.isa.exact import odd_sum
 from hipgraph_cb.virtual.isa.float_alu import FMA, quieted
 from hipgraph_cb.virtual.isa.registry import CompileContext, Compiled, semantics
 from hipgraph_cb.virtual.isa.results import result_writer
@@ -25,6 +27,7 @@ if TYPE_CHECKING:
     from hipgraph_cb.virtual.isa.instruction import Instruction
 
 Float = Any  # an array of the operand's type
+_DENORMAL_UNIT = 1074  # f64 denormals are multiples of 2**-1074
 
 
 @dataclass(frozen=True)
@@ -114,10 +117,26 @@ def _compile_fused(instruction: Instruction, context: CompileContext) -> Compile
         if scaled.any():
             middle = form.exponent_mask >> 1
             power = np.where(biased_exponent(addend, form) > middle, form.power, -form.power)
-            total = np.where(scaled, np.ldexp(total, power), total)
+            scaled_back = scaled_fma(first(state), second(state), addend, power)
+            total = np.where(scaled, scaled_back, total)
         write(state, total)
 
     return step
+
+
+def scaled_fma(a: Float, b: Float, c: Float, power: NDArray[np.int64]) -> Float:
+    """(a * b + c) * 2**power with one rounding, which matters where the result is denormal."""
+    a, b, c, power = np.broadcast_arrays(a, b, c, power)
+    if a.dtype == np.float32:
+        wide = odd_sum(a.astype(np.float64) * b.astype(np.float64), c.astype(np.float64))
+        return np.ldexp(wide, power).astype(np.float32)
+    total = FMA["f64"](a, b, c)
+    result = np.ldexp(total, power)
+    for lane in np.argwhere((np.abs(result) < np.finfo(np.float64).tiny) & np.isfinite(total) & (total != 0)):
+        place = tuple(lane)
+        exact = Fraction(float(a[place])) * Fraction(float(b[place])) + Fraction(float(c[place]))
+        result[place] = round(exact * Fraction(2) ** (int(power[place]) + _DENORMAL_UNIT)) * 2.0**-_DENORMAL_UNIT
+    return result
 
 
 def div_fixup(quotient: Float, denominator: Float, numerator: Float) -> Float:

@@ -100,12 +100,7 @@ def test_the_division_sequence_is_correctly_rounded_over_all_exponents(dtype):
     result = np.array(state.full(state.read_vgpr(9) if dtype is np.float32 else state.read_vgpr64(18))).view(dtype)
     with np.errstate(all="ignore"):
         expected = a / b
-    normal = (np.abs(expected) >= np.finfo(dtype).tiny) | (expected == 0) | ~np.isfinite(expected)
-    assert normal.sum() > 1000
-    np.testing.assert_array_equal(result[normal], expected[normal])
-    np.testing.assert_array_equal(
-        np.signbit(result[normal]), np.signbit(np.where(np.isnan(expected), result, expected)[normal])
-    )
-    # scaling back into denormals rounds a second time
-    step = np.finfo(dtype).smallest_subnormal
-    assert (np.abs(result[~normal].astype(np.float64) - expected[~normal]) <= step).all()
+    assert ((np.abs(expected) < np.finfo(dtype).tiny) & (expected != 0)).sum() > 10
+    np.testing.assert_array_equal(result, expected)
+    number = ~np.isnan(expected)
+    np.testing.assert_array_equal(np.signbit(result[number]), np.signbit(expected[number]))

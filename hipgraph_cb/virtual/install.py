@@ -70,6 +70,10 @@ class VirtualRuntime:
         """
         return self._interceptor.injecting(function, call, code)
 
+    def reseed(self, seed: int) -> None:
+        """Let independent work of all devices run in another arbitrary order from here on."""
+        self._runtime.reseed(seed)
+
     def null_runtime(self) -> AbstractContextManager[None]:
         """While this is open, calls that do work are native code that does none: to measure what a caller costs."""
         return null_runtime(self._library, self._addresses)

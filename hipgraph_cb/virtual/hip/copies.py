@@ -38,12 +38,13 @@ def checked_copy(runtime: HipRuntime, destination: int, source: int, size: int, 
     return Copy(destination, source, size, direction)
 
 
-def _copy(runtime: HipRuntime, stream: Stream, destination: int, source: int, size: int, direction: int) -> None:
+def copy_now(runtime: HipRuntime, stream: Stream, destination: int, source: int, size: int, direction: int) -> None:
+    """Copy in order with `stream` and return when it is done."""
     if size:
         run_now(runtime, stream, checked_copy(runtime, destination, source, size, direction))
 
 
-def _copy_async(runtime: HipRuntime, stream: Stream, destination: int, source: int, size: int, direction: int) -> None:
+def copy_async(runtime: HipRuntime, stream: Stream, destination: int, source: int, size: int, direction: int) -> None:
     if size == 0:
         return
     copy = checked_copy(runtime, destination, source, size, direction)
@@ -58,55 +59,55 @@ def _copy_async(runtime: HipRuntime, stream: Stream, destination: int, source: i
 
 @api("hipMemcpy", POINTER, POINTER, SIZE, INT)
 def memcpy(runtime: HipRuntime, destination: int, source: int, size: int, direction: int) -> None:
-    _copy(runtime, runtime.gpu.null_stream, destination, source, size, direction)
+    copy_now(runtime, runtime.gpu.null_stream, destination, source, size, direction)
 
 
 @api("hipMemcpy_spt", POINTER, POINTER, SIZE, INT)
 def memcpy_per_thread(runtime: HipRuntime, destination: int, source: int, size: int, direction: int) -> None:
-    _copy(runtime, runtime.stream(2), destination, source, size, direction)
+    copy_now(runtime, runtime.stream(2), destination, source, size, direction)
 
 
 @api("hipMemcpyWithStream", POINTER, POINTER, SIZE, INT, HANDLE)
 def memcpy_with_stream(
     runtime: HipRuntime, destination: int, source: int, size: int, direction: int, stream: int
 ) -> None:
-    _copy(runtime, runtime.stream(stream), destination, source, size, direction)
+    copy_now(runtime, runtime.stream(stream), destination, source, size, direction)
 
 
 @api("hipMemcpyAsync", POINTER, POINTER, SIZE, INT, HANDLE)
 @api("hipMemcpyAsync_spt", POINTER, POINTER, SIZE, INT, HANDLE)
 def memcpy_async(runtime: HipRuntime, destination: int, source: int, size: int, direction: int, stream: int) -> None:
-    _copy_async(runtime, runtime.stream(stream), destination, source, size, direction)
+    copy_async(runtime, runtime.stream(stream), destination, source, size, direction)
 
 
 @api("hipMemcpyHtoD", POINTER, POINTER, SIZE)
 def memcpy_host_to_device(runtime: HipRuntime, destination: int, source: int, size: int) -> None:
-    _copy(runtime, runtime.gpu.null_stream, destination, source, size, HOST_TO_DEVICE)
+    copy_now(runtime, runtime.gpu.null_stream, destination, source, size, HOST_TO_DEVICE)
 
 
 @api("hipMemcpyDtoH", POINTER, POINTER, SIZE)
 def memcpy_device_to_host(runtime: HipRuntime, destination: int, source: int, size: int) -> None:
-    _copy(runtime, runtime.gpu.null_stream, destination, source, size, DEVICE_TO_HOST)
+    copy_now(runtime, runtime.gpu.null_stream, destination, source, size, DEVICE_TO_HOST)
 
 
 @api("hipMemcpyDtoD", POINTER, POINTER, SIZE)
 def memcpy_device_to_device(runtime: HipRuntime, destination: int, source: int, size: int) -> None:
-    _copy(runtime, runtime.gpu.null_stream, destination, source, size, DEVICE_TO_DEVICE)
+    copy_now(runtime, runtime.gpu.null_stream, destination, source, size, DEVICE_TO_DEVICE)
 
 
 @api("hipMemcpyHtoDAsync", POINTER, POINTER, SIZE, HANDLE)
 def memcpy_host_to_device_async(runtime: HipRuntime, destination: int, source: int, size: int, stream: int) -> None:
-    _copy_async(runtime, runtime.stream(stream), destination, source, size, HOST_TO_DEVICE)
+    copy_async(runtime, runtime.stream(stream), destination, source, size, HOST_TO_DEVICE)
 
 
 @api("hipMemcpyDtoHAsync", POINTER, POINTER, SIZE, HANDLE)
 def memcpy_device_to_host_async(runtime: HipRuntime, destination: int, source: int, size: int, stream: int) -> None:
-    _copy_async(runtime, runtime.stream(stream), destination, source, size, DEVICE_TO_HOST)
+    copy_async(runtime, runtime.stream(stream), destination, source, size, DEVICE_TO_HOST)
 
 
 @api("hipMemcpyDtoDAsync", POINTER, POINTER, SIZE, HANDLE)
 def memcpy_device_to_device_async(runtime: HipRuntime, destination: int, source: int, size: int, stream: int) -> None:
-    _copy_async(runtime, runtime.stream(stream), destination, source, size, DEVICE_TO_DEVICE)
+    copy_async(runtime, runtime.stream(stream), destination, source, size, DEVICE_TO_DEVICE)
 
 
 @api("hipMemcpyPeer", POINTER, INT, POINTER, INT, SIZE)
@@ -114,7 +115,7 @@ def memcpy_peer(
     runtime: HipRuntime, destination: int, destination_device: int, source: int, source_device: int, size: int
 ) -> None:
     runtime.gpu_at(destination_device), runtime.gpu_at(source_device)
-    _copy(runtime, runtime.gpu.null_stream, destination, source, size, DEVICE_TO_DEVICE)
+    copy_now(runtime, runtime.gpu.null_stream, destination, source, size, DEVICE_TO_DEVICE)
 
 
 @api("hipMemcpyPeerAsync", POINTER, INT, POINTER, INT, SIZE, HANDLE)
@@ -128,7 +129,7 @@ def memcpy_peer_async(
     stream: int,
 ) -> None:
     runtime.gpu_at(destination_device), runtime.gpu_at(source_device)
-    _copy_async(runtime, runtime.stream(stream), destination, source, size, DEVICE_TO_DEVICE)
+    copy_async(runtime, runtime.stream(stream), destination, source, size, DEVICE_TO_DEVICE)
 
 
 def checked_node_copy(runtime: HipRuntime, destination: int, source: int, size: int, direction: int) -> Copy:

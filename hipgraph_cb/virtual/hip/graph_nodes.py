@@ -11,6 +11,7 @@ from hipgraph_cb.virtual.hip.fills import checked_fill_2d
 from hipgraph_cb.virtual.hip.graph import Node, connect
 from hipgraph_cb.virtual.hip.kernels import KernelLaunch, make_launch
 from hipgraph_cb.virtual.hip.native import load_pointers, require, store_int, store_pointer
+from hipgraph_cb.virtual.hip.registration import handle_of_symbol
 from hipgraph_cb.virtual.hip.runtime import HipRuntime
 from hipgraph_cb.virtual.hip.structures import HostNodeParams, KernelNodeParams, MemsetParams
 from hipgraph_cb.virtual.hip.work import Copy, Empty, Fill, HostCall, NodeKind, RecordEvent, WaitEvent, Work
@@ -61,7 +62,10 @@ def launch_of(runtime: HipRuntime, parameters: int) -> KernelLaunch:
     given = KernelNodeParams.from_address(parameters)
     require(given.func)
     grid, block = given.gridDim.values, given.blockDim.values
-    return make_launch(runtime, given.func, grid, block, given.sharedMemBytes, given.kernelParams, given.extra)
+    func = given.func
+    if func in runtime.host_functions:
+        func = handle_of_symbol(runtime, func)
+    return make_launch(runtime, func, grid, block, given.sharedMemBytes, given.kernelParams, given.extra)
 
 
 @api("hipGraphAddKernelNode", *_ADD, POINTER)

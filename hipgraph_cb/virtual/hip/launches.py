@@ -62,7 +62,8 @@ _MAX_THREADS, _SHARED_SIZE, _CONST_SIZE, _LOCAL_SIZE, _REGISTERS, _PTX, _BINARY,
 )
 
 
-def _attribute(function: Function, attribute: int) -> int | None:
+def attribute_of_function(function: Function, attribute: int) -> int | None:
+    """The value of a hipFunction_attribute; None for an unknown one."""
     export = function.export
     version = function.gpu.model.major * 10 + function.gpu.model.minor
     values = {
@@ -90,7 +91,7 @@ def _dynamic_lds(function: Function) -> int:
 def function_get_attribute(runtime: HipRuntime, out: int, attribute: int, handle: int) -> None:
     require(out)
     require(handle, Code.INVALID_DEVICE_FUNCTION)
-    value = _attribute(runtime.functions[handle], attribute)
+    value = attribute_of_function(runtime.functions[handle], attribute)
     if value is None:
         raise CallError(Code.INVALID_VALUE)
     store_int(out, value)

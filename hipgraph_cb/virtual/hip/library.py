@@ -25,6 +25,7 @@ _SUBJECTS = (
     "events",
     "modules",
     "launches",
+    "registration",
     "graphs",
     "graph_nodes",
     "node_params",

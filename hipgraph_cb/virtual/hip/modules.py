@@ -27,6 +27,12 @@ class Module:
         self.loaded = loaded
         self.function_handles: dict[str, int] = {}
 
+    def release(self, runtime: HipRuntime) -> None:
+        """Take it from the device, with its function handles; nothing of it may run any more."""
+        for function in self.function_handles.values():
+            runtime.functions.pop(function)
+        self.loaded.unload()
+
 
 def load_module(runtime: HipRuntime, gpu: Gpu, read: Callable[[], bytes]) -> Module:
     """The code object that `read` gives, on a device; what is none is an invalid image."""
@@ -76,9 +82,7 @@ def module_unload(runtime: HipRuntime, handle: int) -> None:
     require(handle, Code.INVALID_HANDLE)
     module = runtime.modules.pop(handle)
     runtime.gate.wait(lambda: module.gpu.worker.is_idle)
-    for function in module.function_handles.values():
-        runtime.functions.pop(function)
-    module.loaded.unload()
+    module.release(runtime)
 
 
 @api("hipModuleGetFunction", POINTER, HANDLE, POINTER)
@@ -87,13 +91,17 @@ def module_get_function(runtime: HipRuntime, out: int, handle: int, name_address
     name = load_text(name_address)
     require(name)
     require(handle, Code.INVALID_HANDLE)
-    module = runtime.modules[handle]
+    store_pointer(out, function_handle(runtime, runtime.modules[handle], name))
+
+
+def function_handle(runtime: HipRuntime, module: Module, name: str) -> int:
+    """The hipFunction_t of a kernel: the same one each time."""
     if name not in module.function_handles:
         kernel = module.loaded.kernels.get(name)
         if kernel is None:
             raise CallError(Code.NOT_FOUND, _why_missing(module, name))
         module.function_handles[name] = runtime.functions.add(Function(module.gpu, kernel))
-    store_pointer(out, module.function_handles[name])
+    return module.function_handles[name]
 
 
 def _why_missing(module: Module, name: str) -> str:

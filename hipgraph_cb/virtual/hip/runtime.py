@@ -26,8 +26,9 @@ if TYPE_CHECKING:
     from hipgraph_cb.virtual.hip.event import Event
     from hipgraph_cb.virtual.hip.executable_graph import ExecutableGraph
     from hipgraph_cb.virtual.hip.graph import Graph, Node
-    from hipgraph_cb.virtual.hip.kernels import Function
+    from hipgraph_cb.virtual.hip.kernels import Function, Shape
     from hipgraph_cb.virtual.hip.modules import Module
+    from hipgraph_cb.virtual.hip.registration import FatBinary
 
 HOST_ARENA = 4 << 30
 """Address space for pinned host memory, beside that of the devices."""
@@ -52,7 +53,7 @@ class ThreadState(threading.local):
         self.streams: dict[int, Stream] = {}
         self.contexts: list[Context] = []
         self.capture_mode = 0
-        self.call_configurations: list[tuple[object, ...]] = []
+        self.call_configurations: list[tuple[Shape, Shape, int, int]] = []
 
 
 class HipRuntime:
@@ -76,6 +77,9 @@ class HipRuntime:
         self.contexts: HandleTable[Context] = HandleTable(Code.INVALID_CONTEXT)
         self.primary_contexts = [self._primary_context(gpu.ordinal) for gpu in self.gpus]
         self.limits: dict[tuple[int, int], int] = {}
+        self.fat_binaries: HandleTable[FatBinary] = HandleTable(Code.INVALID_VALUE)
+        self.host_functions: dict[int, tuple[FatBinary, str]] = {}
+        self.host_variables: dict[int, tuple[FatBinary, str]] = {}
         self.last_errors: dict[int, int] = {}
         gate.remembered = self.last_errors
         gate.remember = self._remember
@@ -131,6 +135,12 @@ class HipRuntime:
             self.last_errors[thread] = int(code)
         elif not code and not self.profile.last_error_is_sticky:
             self.last_errors.pop(thread, None)
+
+    def reseed(self, seed: int) -> None:
+        """Start the random generators of all devices anew."""
+        with self.gate.lock:
+            for gpu in self.gpus:
+                gpu.worker.random.seed(seed + gpu.ordinal)
 
     # -- faults ----------------------------------------------------------------------------------------------------
 

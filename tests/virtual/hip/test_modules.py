@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import ctypes
 import mmap
-import struct
 
 import numpy as np
 import pytest
+from support.bundle import bundle_of
 from support.hip_program import CORPUS, KERNELS, Arguments, code_of, done
 
 from hipgraph_cb.virtual.hip.mapped_code import read_code, read_mapped
@@ -146,18 +146,6 @@ def test_what_is_no_function_is_refused(hip, runtime):
     assert code_of(hip.hipModuleLaunchKernel(None, *launch)) == 200
     assert code_of(hip.hipModuleLaunchKernel(0x1234, *launch)) == 98
     assert runtime.fault_report() == "hipModuleLaunchKernel: 0x1234 is no hipFunction_t of a loaded module"
-
-
-def bundle_of(**code_objects):
-    """A plain offload bundle: magic, count, a row (offset, size, name) each, and the files."""
-    rows = [("host-x86_64-unknown-linux--", b"")]
-    rows += [(f"hipv4-amdgcn-amd-amdhsa--{target}", data) for target, data in code_objects.items()]
-    place = 4096
-    head, body = b"__CLANG_OFFLOAD_BUNDLE__" + struct.pack("<Q", len(rows)), b""
-    for name, data in rows:
-        head += struct.pack("<QQQ", place + len(body), len(data), len(name)) + name.encode()
-        body += data.ljust(-(-len(data) // 4096) * 4096, b"\0")
-    return head.ljust(place, b"\0") + body
 
 
 def test_the_code_object_for_the_device_is_taken_from_a_bundle(hip):

@@ -140,7 +140,7 @@ class KernargLayout:
             InvalidArgumentError: wrong count, size or type; the signature and what was given are part of the message.
         """
         types = tuple(map(type, values))
-        packer = self._packers.get(types)
+        packer = self.packers.get(types)
         if packer is not None:
             try:
                 block = packer.pack(*packer.numbers(values))
@@ -148,8 +148,8 @@ class KernargLayout:
             except (struct.error, OverflowError):
                 pass  # a number that does not fit: said below
         packed = self._pack_each(values)
-        if types not in self._packers and len(self._packers) < MOST_PACKERS:
-            self._packers[types] = packer_for(self.parameters, self._are_pointers, self.size, types)
+        if types not in self.packers and len(self.packers) < MOST_PACKERS:
+            self.packers[types] = packer_for(self.parameters, self._are_pointers, self.size, types)
         return packed
 
     def _pack_each(self, values: Sequence[object]) -> PackedArguments:
@@ -201,7 +201,7 @@ class KernargLayout:
         return self.pack(values)
 
     @cached_property
-    def _packers(self) -> dict[tuple[type, ...], Packer | None]:
+    def packers(self) -> dict[tuple[type, ...], Packer | None]:
         """By the types of the arguments: how to pack them fast, or None where each has to be looked at."""
         return {}
 

@@ -62,14 +62,14 @@ class HipApi:
 
         def call(*arguments: Any) -> Any:
             try:
-                code, value = functions[name](*arguments)
+                code, value = function(*arguments)
             except (RuntimeError, ValueError) as error:
                 raise _call_failure(self, name, error) from error
             if code:
                 raise self.error(name, code)
             return value
 
-        functions = self._functions
+        function = self._functions[name]
         return call
 
     def query(self, name: str, *arguments: Any, where: str | None = None) -> bool:

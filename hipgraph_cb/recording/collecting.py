@@ -22,9 +22,12 @@ class ResourceCollector:
         binding_capacity: slots must lie below it.
         validate: whether ranges are checked.
         whole: the whole range of every known buffer, by the identity of the buffer.
+        pairs: for every known buffer, by its identity: offset in a kernarg block -> that offset and the whole buffer.
+            They are made once, since a recording holds few of them and the garbage collector looks at every one.
+        ids: of every known object, by its identity.
     """
 
-    __slots__ = ("_entries", "_ids", "_objects", "binding_capacity", "owner", "validate", "whole")
+    __slots__ = ("_entries", "_objects", "binding_capacity", "ids", "owner", "pairs", "validate", "whole")
 
     def __init__(self, *, owner: object = None, binding_capacity: int = 0, validate: bool = True) -> None:
         self.owner = owner
@@ -32,8 +35,9 @@ class ResourceCollector:
         self.validate = validate
         self._entries: list[BufferEntry | ExecutableEntry] = []
         self._objects: list[Any] = []
-        self._ids: dict[int, int] = {}
+        self.ids: dict[int, int] = {}
         self.whole: dict[int, Range] = {}
+        self.pairs: dict[int, dict[int, tuple[int, Location]]] = {}
 
     def mark(self) -> int:
         """The state to which `rollback` returns."""
@@ -44,8 +48,9 @@ class ResourceCollector:
         while len(self._entries) > mark:
             self._entries.pop()
             key = id(self._objects.pop())
-            del self._ids[key]
+            del self.ids[key]
             self.whole.pop(key, None)
+            self.pairs.pop(key, None)
 
     def table(self) -> ResourceTable:
         """What was collected, as a value."""
@@ -97,11 +102,12 @@ class ResourceCollector:
         self._check(entry.name, "buffer", buffer)
         self._add(entry, buffer)
         whole = self.whole[id(buffer)] = Range(entry.id, 0, entry.size)
+        self.pairs[id(buffer)] = {}
         return whole
 
     def executable(self, executable: Any) -> int:
         """The id of an executable."""
-        known = self._ids.get(id(executable))
+        known = self.ids.get(id(executable))
         if known is not None:
             return known
         verified = executable.verified
@@ -117,7 +123,7 @@ class ResourceCollector:
 
     def _add(self, entry: BufferEntry | ExecutableEntry, value: object) -> None:
         self._objects.append(value)
-        self._ids[id(value)] = entry.id
+        self.ids[id(value)] = entry.id
         self._entries.append(entry)
 
 

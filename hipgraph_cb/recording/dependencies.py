@@ -85,13 +85,14 @@ def joined_layers(
     """
     fan_in = 0
     for layer in layers:
-        yield layer, _join_kind(fan_in, len(layer), policy, wide)
-        fan_in = len(layer)
+        fan_out = len(layer)
+        yield layer, None if fan_in <= 1 else _join_kind(fan_in, fan_out, policy, wide)
+        fan_in = fan_out
 
 
 def _join_kind(fan_in: int, fan_out: int, policy: JoinPolicy, wide: JoinPolicy) -> JoinPolicy | None:
-    """The kind of node between two layers, or None for direct edges."""
-    if fan_in <= 1 or policy is JoinPolicy.EDGES:
+    """The kind of node between two layers, the first of several commands, or None for direct edges."""
+    if policy is JoinPolicy.EDGES:
         return None
     if policy is JoinPolicy.AUTO:
         return None if fan_in * fan_out <= AUTO_EDGE_LIMIT else wide

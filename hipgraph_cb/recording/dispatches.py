@@ -6,7 +6,7 @@ dispatches and a handful of kernels.
 
 from __future__ import annotations
 
-from collections import defaultdict
+import struct
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -20,8 +20,10 @@ from hipgraph_cb.recording.workgroups import check_grid, check_lds, check_size, 
 if TYPE_CHECKING:
     from hipgraph_cb.executable.kernel_args import PackedArguments
     from hipgraph_cb.executable.limits import DeviceLimits
+    from hipgraph_cb.executable.packing import Packer
 
 Shape = tuple[Dimensions, Dimensions, int]
+Pointers = tuple[tuple[int, Location], ...]
 
 _new = tuple.__new__
 """Makes a named tuple without the call of its own constructor, which costs as much again."""
@@ -30,14 +32,15 @@ _new = tuple.__new__
 class DispatchPlan:
     """A kernel, its layout, and the launch shape that passed the checks last, as it was given and as it was taken."""
 
-    __slots__ = ("accepted", "executable", "export", "given", "layout", "name", "pack")
+    __slots__ = ("accepted", "executable", "export", "given", "key", "layout", "name", "packers")
 
     def __init__(self, executable: Any, export: Any) -> None:
         self.executable = executable
+        self.key = id(executable)
         self.export = export.verified
         self.name: str = export.name
         self.layout = self.export.layout
-        self.pack = self.layout.pack
+        self.packers: dict[tuple[type, ...], Packer | None] = self.layout.packers
         self.given: object = None
         self.accepted: Shape = ((0, 0, 0), (0, 0, 0), 0)
 
@@ -57,13 +60,13 @@ class DispatchPlan:
 class DispatchMaker:
     """Makes the dispatches of one command buffer."""
 
-    __slots__ = ("_limits", "_pairs", "_plans", "_plans_by_export", "_resources", "_whole")
+    __slots__ = ("_ids", "_limits", "_pairs", "_plans", "_plans_by_export", "_resources")
 
     def __init__(self, resources: ResourceCollector, limits: DeviceLimits | None) -> None:
         self._resources = resources
-        self._whole = resources.whole
+        self._pairs = resources.pairs
+        self._ids = resources.ids
         self._limits = limits
-        self._pairs: defaultdict[int, dict[int, tuple[int, Location]]] = defaultdict(dict)
         self._plans: dict[tuple[int, str], DispatchPlan] = {}
         self._plans_by_export: dict[int, tuple[DispatchPlan, object]] = {}
 
@@ -97,16 +100,17 @@ class DispatchMaker:
         if shape is None:
             return None
         if pushed is not None:
-            packed = pushed.pack(plan.layout)
+            block, pointers = self._placed(plan, pushed.pack(plan.layout))
         elif bindings is None and constants is None:
-            packed = plan.pack(() if args is None else args)
+            block, pointers = self._packed(plan, () if args is None else args)
         else:
-            packed = _pack_hal(plan, args, bindings, constants)
-        pointers = self._pointers(plan, packed.pointers)
-        executable = self._resources.executable(plan.executable)
+            block, pointers = self._placed(plan, _pack_hal(plan, args, bindings, constants))
+        executable = self._ids.get(plan.key)
+        if executable is None:
+            executable = self._resources.executable(plan.executable)
         accesses = () if reads is None and writes is None else self._accesses(reads or (), writes or ())
         count, size, lds = shape
-        return _new(Dispatch, (executable, plan.name, count, size, lds, packed.block, pointers, accesses, label))
+        return _new(Dispatch, (executable, plan.name, count, size, lds, block, pointers, accesses, label))
 
     def _shape(self, plan: DispatchPlan, workgroup_count: object, size: object, dynamic_lds: object) -> Shape | None:
         """The launch shape, checked; None where there is no workgroup."""
@@ -122,27 +126,39 @@ class DispatchMaker:
         plan.given, plan.accepted = None, shape
         return shape
 
-    def _pointers(self, plan: DispatchPlan, pointers: Sequence[tuple[int, object]]) -> tuple[tuple[int, Location], ...]:
-        """Where each pointer leads.
+    def _packed(self, plan: DispatchPlan, values: Sequence[object]) -> tuple[bytes, Pointers]:
+        """Block and pointers of arguments in the kernel's own order.
 
-        Whole buffers that are known need no call, and the pair of an offset and a whole buffer is made once: a
-        recording holds few of them, and the garbage collector looks at every one.
+        This is `layout.pack` and `_placed` in one, for types that were seen before and buffers that are known whole.
         """
-        whole, pairs = self._whole, self._pairs
-        offset = 0
+        packer = plan.packers.get(tuple(map(type, values)))
+        if packer is None:
+            return self._placed(plan, plan.layout.pack(values))
         try:
-            placed: list[tuple[int, Location]] = []
-            for offset, value in pointers:
-                place = whole.get(id(value))
-                if place is None:
-                    placed.append((offset, self._resources.locate(value, "a pointer argument")))
-                else:
-                    known = pairs[offset]
-                    # A pair holds its range, so no other range can take its identity.
-                    placed.append(known.get(id(place)) or known.setdefault(id(place), (offset, place)))
+            block = packer.pack(*packer.numbers(values))
+        except (struct.error, OverflowError):
+            return self._placed(plan, plan.layout.pack(values))  # which says what does not fit
+        pairs = self._pairs
+        placed = []
+        for offset, index in packer.pointers:
+            value = values[index]
+            known = pairs.get(id(value))
+            pair = None if known is None else known.get(offset)
+            placed.append(self._place(plan, offset, value) if pair is None else pair)
+        return block, tuple(placed)
+
+    def _placed(self, plan: DispatchPlan, packed: PackedArguments) -> tuple[bytes, Pointers]:
+        """Packed arguments, and where each of their pointers leads."""
+        return packed.block, tuple([self._place(plan, offset, value) for offset, value in packed.pointers])
+
+    def _place(self, plan: DispatchPlan, offset: int, value: object) -> tuple[int, Location]:
+        """Where the pointer at `offset` leads; the pair of an offset and a whole buffer is made once."""
+        try:
+            place = self._resources.locate(value, "a pointer argument")
         except HipGraphError as error:
             raise error.located(plan.parameter(offset)) from None
-        return tuple(placed)
+        known = self._pairs.get(id(value))
+        return (offset, place) if known is None else known.setdefault(offset, (offset, place))
 
     def _accesses(self, reads: Sequence[object], writes: Sequence[object]) -> tuple[tuple[Location, bool, bool], ...]:
         locate = self._resources.locate

@@ -6,7 +6,7 @@ import hashlib
 import struct
 from dataclasses import dataclass, field
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, ClassVar
 
 
 @dataclass(eq=False)
@@ -72,6 +72,7 @@ class FakeLayout:
 
     parameters: tuple[FakeParameter, ...]
     size: int
+    packers: ClassVar[dict[Any, None]] = {}
 
     def pack(self, values: Any) -> SimpleNamespace:
         if len(values) != len(self.parameters):

@@ -11,7 +11,7 @@ import re
 from collections.abc import Callable
 from typing import Any
 
-from hipgraph_cb.errors import HipError, ResourceExhaustedError, UnavailableError
+from hipgraph_cb.errors import HipError, HipGraphError, ResourceExhaustedError, UnavailableError
 
 logger = logging.getLogger("hipgraph_cb.hip")
 
@@ -57,20 +57,14 @@ class HipApi:
             return result[1]
         return result[1:] or None
 
-    def bound(self, name: str) -> Callable[..., Any]:
-        """`call` for one function with one out value, for use in a loop."""
+    def function(self, name: str) -> Callable[..., Any]:
+        """The function of hip-python itself, for a loop that looks at the code with `error` and `failure`."""
+        return self._functions[name]
 
-        def call(*arguments: Any) -> Any:
-            try:
-                code, value = function(*arguments)
-            except (RuntimeError, ValueError) as error:
-                raise _call_failure(self, name, error) from error
-            if code:
-                raise self.error(name, code)
-            return value
-
-        function = self._functions[name]
-        return call
+    def failure(self, name: str, error: Exception, where: str | None = None) -> Exception:
+        """The error for an exception that the function `name` of hip-python raised, before or after the call."""
+        failure = _call_failure(self, name, error)
+        return failure if where is None or not isinstance(failure, HipGraphError) else failure.located(where)
 
     def query(self, name: str, *arguments: Any, where: str | None = None) -> bool:
         """Call a function that answers "done" with hipSuccess and "not yet" with hipErrorNotReady."""

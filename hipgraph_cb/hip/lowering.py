@@ -9,7 +9,7 @@ from hipgraph_cb.hip.api import HipApi
 from hipgraph_cb.hip.commands import CommandArguments
 from hipgraph_cb.hip.dependencies import DependencyArray
 from hipgraph_cb.recording.commands import Command, Copy, Dispatch, Fill, Update
-from hipgraph_cb.recording.dependencies import JoinPolicy, joined_layers
+from hipgraph_cb.recording.dependencies import JoinPolicy, join_kind
 
 if TYPE_CHECKING:
     from hipgraph_cb.recording.recording import Recording
@@ -42,40 +42,43 @@ def add_nodes(
     if recording.dependencies is not None:
         return _add_in_order(api, graph, recording, arguments)
     commands = recording.commands
-    steps = {kind: (api.bound(name), arguments.preparations[kind]) for kind, name in ADD.items()}
+    steps = {kind: (name, api.function(name), arguments.preparations[kind]) for kind, name in ADD.items()}
     dependencies = DependencyArray()
     handles: list[int] = []
     previous: list[int] = []
-    starts = recording.layer_starts
-    layers = map(range, starts, (*starts[1:], len(commands)))
-    for layer, join in joined_layers(layers, policy):
-        if join is not None:
-            previous = [_add_join(api, graph, join, dependencies.write(previous), len(previous))]
-        pointer, count = dependencies.write(previous), len(previous)
-        previous = []
-        for index in layer:
-            command = commands[index]
-            add, prepare = steps[type(command)]
+    first = 0
+    for end in (*recording.layer_starts[1:], len(commands)):
+        count = len(previous)
+        if count > 1:
+            join = join_kind(count, end - first, policy)
+            if join is not None:
+                previous = [_add_join(api, graph, join, dependencies.write(previous), count)]
+                count = 1
+        pointer = dependencies.write(previous)
+        for command in commands[first:end]:
+            name, add, prepare = steps[type(command)]
             try:
-                node = add(graph, pointer, count, *prepare(command))
-            except HipGraphError as error:
-                raise error.located(recording.where(index)) from None
-            previous.append(int(node))
-        handles += previous
+                code, node = add(graph, pointer, count, *prepare(command))
+            except (RuntimeError, ValueError) as error:
+                raise api.failure(name, error, recording.where(len(handles))) from error
+            if code:
+                raise api.error(name, code, recording.where(len(handles)))
+            handles.append(int(node))
+        previous = handles[first:end]
+        first = end
     return handles
 
 
 def _add_in_order(api: HipApi, graph: Any, recording: Recording, arguments: CommandArguments) -> list[int]:
     """As `add_nodes`, where each command has dependencies of its own."""
-    steps = {kind: (api.bound(name), arguments.preparations[kind]) for kind, name in ADD.items()}
     dependencies = DependencyArray()
     handles: list[int] = []
     for index, waits in enumerate(recording.dependencies or ()):
         command = recording.commands[index]
-        add, prepare = steps[type(command)]
+        prepared = arguments.preparations[type(command)](command)
         pointer = dependencies.write([handles[wait] for wait in waits])
         try:
-            handles.append(int(add(graph, pointer, len(waits), *prepare(command))))
+            handles.append(int(api.call(ADD[type(command)], graph, pointer, len(waits), *prepared)))
         except HipGraphError as error:
             raise error.located(recording.where(index)) from None
     return handles

@@ -62,6 +62,7 @@ class KernelParameters:
         self._table = (ctypes.c_void_p * max(len(offsets), 1))(*(start + offset for offset in offsets))
         self._table_address = ctypes.addressof(self._table) if offsets else 0
         self._block = memory_of(self.native, KERNEL_NODE.size)
+        self._take = struct.Struct(f"{extent}s").pack_into
         self._shape: tuple[Dimensions, Dimensions, int] | None = None
 
     def write(self, command: Dispatch, pointers: Sequence[tuple[int, int]]) -> tuple[Any]:
@@ -76,10 +77,10 @@ class KernelParameters:
 
     def write_ranges(self, command: Dispatch, addresses: Mapping[int, int]) -> tuple[Any]:
         """As `write`, with the pointers that the command itself names, none of them a slot, each at a multiple of 8."""
-        words, kernarg = self._words, command.kernarg
-        self._arguments[: len(kernarg)] = kernarg
-        for offset, place in command.pointers:
-            # by index: unpacking a named tuple costs several times as much
+        words = self._words
+        self._take(self._storage, 0, command[5])
+        for offset, place in command[6]:
+            # by index: the names of a named tuple cost more
             words[offset >> 3] = addresses[place[0]] + place[1]
         if command[2:5] != self._shape:
             self._write_shape(command)

@@ -178,7 +178,8 @@ class CommandBuffer:
 
         It costs nothing until a command follows (R2).
         """
-        self._require_recording("execution_barrier")
+        if self._thread != get_ident():
+            raise self._refusal("execution_barrier", State.RECORDING)
         self._barrier_pending = True
 
     def begin_debug_group(self, label: str) -> None:
@@ -334,7 +335,7 @@ class CommandBuffer:
             raise self._refusal("dispatch", State.RECORDING)
         mark = self._resources.mark()
         try:
-            pushed = self._pushed if self._pushed and args is bindings is constants is None else None
+            pushed = self._pushed if args is bindings is constants is None and self._pushed else None
             command = self._dispatches.make(
                 export,
                 workgroup_count,
@@ -351,7 +352,14 @@ class CommandBuffer:
         except BaseException as error:
             self._abandon(mark, label, error)
             raise
-        self._append(mark, command)
+        if command is None:
+            self._resources.rollback(mark)
+            return
+        # What `_append` does, without the call: dispatches come by the thousand.
+        if self._barrier_pending:
+            self._layer_starts.append(len(self._commands))
+            self._barrier_pending = False
+        self._commands.append(command)
 
     def _push(self, verb: str, push: Callable[[Any, Any], None], where: Any, values: Any) -> None:
         """Change what is pushed, all of it or, after an error, nothing."""

@@ -7,7 +7,7 @@ Where several meet several, the join policy decides between direct edges and one
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from enum import Enum
 from itertools import pairwise
 from typing import NamedTuple, overload
@@ -65,7 +65,8 @@ def plan(
     """
     position = 0
     previous: tuple[int, ...] = ()
-    for layer, join in joined_layers(layers, policy, wide=wide):
+    for layer in layers:
+        join = join_kind(len(previous), len(layer), policy, wide)
         if join is not None:
             yield JoinNode(previous, join)
             previous = (position,)
@@ -76,23 +77,9 @@ def plan(
         position += len(layer)
 
 
-def joined_layers(
-    layers: Iterable[Sequence[int]], policy: JoinPolicy = JoinPolicy.AUTO, *, wide: JoinPolicy = JoinPolicy.EMPTY
-) -> Iterator[tuple[Sequence[int], JoinPolicy | None]]:
-    """The layers in order, each with the kind of node that stands before it, or None for direct edges.
-
-    It is what `plan` says, for a backend that keeps the nodes of the last layer itself. Arguments as for `plan`.
-    """
-    fan_in = 0
-    for layer in layers:
-        fan_out = len(layer)
-        yield layer, None if fan_in <= 1 else _join_kind(fan_in, fan_out, policy, wide)
-        fan_in = fan_out
-
-
-def _join_kind(fan_in: int, fan_out: int, policy: JoinPolicy, wide: JoinPolicy) -> JoinPolicy | None:
-    """The kind of node between two layers, the first of several commands, or None for direct edges."""
-    if policy is JoinPolicy.EDGES:
+def join_kind(fan_in: int, fan_out: int, policy: JoinPolicy, wide: JoinPolicy = JoinPolicy.EMPTY) -> JoinPolicy | None:
+    """The kind of node between two layers of so many commands, or None for direct edges. Arguments as for `plan`."""
+    if fan_in <= 1 or policy is JoinPolicy.EDGES:
         return None
     if policy is JoinPolicy.AUTO:
         return None if fan_in * fan_out <= AUTO_EDGE_LIMIT else wide

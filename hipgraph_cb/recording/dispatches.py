@@ -134,17 +134,19 @@ class DispatchMaker:
         packer = plan.packers.get(tuple(map(type, values)))
         if packer is None:
             return self._placed(plan, plan.layout.pack(values))
+        pack, numbers, pointers = packer
         try:
-            block = packer.pack(*packer.numbers(values))
+            block = pack(*numbers(values))
         except (struct.error, OverflowError):
             return self._placed(plan, plan.layout.pack(values))  # which says what does not fit
         pairs = self._pairs
         placed = []
-        for offset, index in packer.pointers:
+        for offset, index in pointers:
             value = values[index]
-            known = pairs.get(id(value))
-            pair = None if known is None else known.get(offset)
-            placed.append(self._place(plan, offset, value) if pair is None else pair)
+            try:
+                placed.append(pairs[id(value)][offset])
+            except KeyError:
+                placed.append(self._place(plan, offset, value))
         return block, tuple(placed)
 
     def _placed(self, plan: DispatchPlan, packed: PackedArguments) -> tuple[bytes, Pointers]:

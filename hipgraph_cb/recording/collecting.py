@@ -25,28 +25,25 @@ class ResourceCollector:
         pairs: for every known buffer, by its identity: offset in a kernarg block -> that offset and the whole buffer.
             They are made once, since a recording holds few of them and the garbage collector looks at every one.
         ids: of every known object, by its identity.
+        entries: what was collected, by id; their number is the mark to which `rollback` returns.
     """
 
-    __slots__ = ("_entries", "_objects", "binding_capacity", "ids", "owner", "pairs", "validate", "whole")
+    __slots__ = ("_objects", "binding_capacity", "entries", "ids", "owner", "pairs", "validate", "whole")
 
     def __init__(self, *, owner: object = None, binding_capacity: int = 0, validate: bool = True) -> None:
         self.owner = owner
         self.binding_capacity = binding_capacity
         self.validate = validate
-        self._entries: list[BufferEntry | ExecutableEntry] = []
+        self.entries: list[BufferEntry | ExecutableEntry] = []
         self._objects: list[Any] = []
         self.ids: dict[int, int] = {}
         self.whole: dict[int, Range] = {}
         self.pairs: dict[int, dict[int, tuple[int, Location]]] = {}
 
-    def mark(self) -> int:
-        """The state to which `rollback` returns."""
-        return len(self._entries)
-
     def rollback(self, mark: int) -> None:
-        """Forget everything that was collected since `mark`."""
-        while len(self._entries) > mark:
-            self._entries.pop()
+        """Forget everything that was collected since there were `mark` entries."""
+        while len(self.entries) > mark:
+            self.entries.pop()
             key = id(self._objects.pop())
             del self.ids[key]
             self.whole.pop(key, None)
@@ -54,17 +51,17 @@ class ResourceCollector:
 
     def table(self) -> ResourceTable:
         """What was collected, as a value."""
-        buffers = {entry.id: entry for entry in self._entries if isinstance(entry, BufferEntry)}
-        executables = {entry.id: entry for entry in self._entries if isinstance(entry, ExecutableEntry)}
+        buffers = {entry.id: entry for entry in self.entries if isinstance(entry, BufferEntry)}
+        executables = {entry.id: entry for entry in self.entries if isinstance(entry, ExecutableEntry)}
         return ResourceTable(buffers, executables, dict(enumerate(self._objects)))
 
     def name(self, resource: int) -> str:
         """How messages call a resource."""
-        return self._entries[resource].name
+        return self.entries[resource].name
 
     def describe(self, place: Range) -> str:
         """How messages call a range: the buffer's name, and for a part its bytes as well."""
-        entry = self._entries[place.resource]
+        entry = self.entries[place.resource]
         if isinstance(entry, BufferEntry) and (place.offset, place.length) == (0, entry.size):
             return entry.name
         return f"{entry.name}[{place.offset}:{place.offset + place.length}]"
@@ -98,7 +95,7 @@ class ResourceCollector:
         return Range(whole.resource, offset, length)
 
     def _add_buffer(self, buffer: Any) -> Range:
-        entry = BufferEntry(len(self._entries), integer(buffer.size, "size of a buffer"), buffer.label)
+        entry = BufferEntry(len(self.entries), integer(buffer.size, "size of a buffer"), buffer.label)
         self._check(entry.name, "buffer", buffer)
         self._add(entry, buffer)
         whole = self.whole[id(buffer)] = Range(entry.id, 0, entry.size)
@@ -111,7 +108,7 @@ class ResourceCollector:
         if known is not None:
             return known
         verified = executable.verified
-        entry = ExecutableEntry(len(self._entries), executable.label, verified.content_hash, verified)
+        entry = ExecutableEntry(len(self.entries), executable.label, verified.content_hash, verified)
         self._check(entry.name, "executable", executable)
         self._add(entry, executable)
         return entry.id
@@ -124,7 +121,7 @@ class ResourceCollector:
     def _add(self, entry: BufferEntry | ExecutableEntry, value: object) -> None:
         self._objects.append(value)
         self.ids[id(value)] = entry.id
-        self._entries.append(entry)
+        self.entries.append(entry)
 
 
 def _short(value: object) -> str:

@@ -333,7 +333,7 @@ class CommandBuffer:
         """
         if self._thread != get_ident():
             raise self._refusal("dispatch", State.RECORDING)
-        mark = self._resources.mark()
+        mark = len(self._resources.entries)
         try:
             pushed = self._pushed if args is bindings is constants is None and self._pushed else None
             command = self._dispatches.make(
@@ -372,7 +372,7 @@ class CommandBuffer:
     def _record(self, verb: str, label: str | None, make: Callable[..., Command | None], *arguments: object) -> None:
         """Make a command from the resources and the arguments, and add it."""
         self._require_recording(verb)
-        mark = self._resources.mark()
+        mark = len(self._resources.entries)
         try:
             command = make(self._resources, *arguments, label)
         except BaseException as error:

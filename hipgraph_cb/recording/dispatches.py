@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 Shape = tuple[Dimensions, Dimensions, int]
 Pointers = tuple[tuple[int, Location], ...]
 
+_NOTHING = (object(), object(), object())
+"""A shape as no call gives it."""
 _new = tuple.__new__
 """Makes a named tuple without the call of its own constructor, which costs as much again."""
 
@@ -41,7 +43,7 @@ class DispatchPlan:
         self.name: str = export.name
         self.layout = self.export.layout
         self.packers: dict[tuple[type, ...], Packer | None] = self.layout.packers
-        self.given: object = None
+        self.given: tuple[object, object, object] = _NOTHING
         self.accepted: Shape = ((0, 0, 0), (0, 0, 0), 0)
 
     def check(self, shape: Shape, limits: DeviceLimits | None) -> None:
@@ -89,14 +91,18 @@ class DispatchMaker:
             text(label)
         known = self._plans_by_export.get(id(export))
         plan = self._plan(export) if known is None else known[0]
-        given = (workgroup_count, size, dynamic_lds)
-        plain = type(workgroup_count) is type(size) is type(dynamic_lds) is int
-        if plain and given == plan.given:
+        given_count, given_size, given_lds = plan.given
+        if workgroup_count is given_count and size is given_size and dynamic_lds is given_lds:
             shape: Shape | None = plan.accepted
         else:
-            shape = self._shape(plan, *given)
-            if plain and shape is not None:
-                plan.given = given
+            given = (workgroup_count, size, dynamic_lds)
+            plain = type(workgroup_count) is type(size) is type(dynamic_lds) is int
+            if plain and given == plan.given:
+                shape = plan.accepted
+            else:
+                shape = self._shape(plan, *given)
+                if plain and shape is not None:
+                    plan.given = given
         if shape is None:
             return None
         if pushed is not None:
@@ -123,7 +129,7 @@ class DispatchMaker:
         shape = count, workgroup_size(plan.export, size), lds
         if self._resources.validate and shape != plan.accepted:
             plan.check(shape, self._limits)
-        plan.given, plan.accepted = None, shape
+        plan.given, plan.accepted = _NOTHING, shape
         return shape
 
     def _packed(self, plan: DispatchPlan, values: Sequence[object]) -> tuple[bytes, Pointers]:

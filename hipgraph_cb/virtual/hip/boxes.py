@@ -16,10 +16,12 @@ from hipgraph_cb.virtual.hip.structures import (
     SIZE_OF_DRIVER_3D,
     DriverMemcpy2D,
     DriverMemcpy3D,
+    Extent,
     Memcpy3DParams,
+    PitchedPointer,
 )
 from hipgraph_cb.virtual.hip.submit import run_now, submit
-from hipgraph_cb.virtual.hip.work import CopyBox, refuse_freed
+from hipgraph_cb.virtual.hip.work import CopyBox, Fill, refuse_freed
 
 _HOST, _DEVICE, _ARRAY, _UNIFIED = 1, 2, 10, 11
 
@@ -121,6 +123,34 @@ def memcpy_param_2d(runtime: HipRuntime, parameters: int) -> None:
 @api("hipMemcpyParam2DAsync", POINTER, HANDLE)
 def memcpy_param_2d_async(runtime: HipRuntime, parameters: int, stream: int) -> None:
     _run_async(runtime, runtime.stream(stream), _driver_2d(runtime, parameters))
+
+
+# -- fills of rows and boxes -------------------------------------------------------------------------------------------
+
+
+def _fill_box(runtime: HipRuntime, pointer: PitchedPointer, value: int, extent: Extent) -> list[Fill]:
+    """One fill of rows per plane."""
+    width, height, depth = extent.width, extent.height, extent.depth
+    if not (width and height and depth):
+        return []
+    require(pointer.ptr and pointer.pitch >= width)
+    plane = pointer.pitch * (pointer.ysize or height)
+    _check_reach(runtime, _Side(pointer.ptr, pointer.pitch, plane), width, height, depth)
+    require(not is_pageable(runtime, pointer.ptr))
+    return [Fill(pointer.ptr + z * plane, value, 1, width, height, pointer.pitch) for z in range(depth)]
+
+
+@api("hipMemset3D", PitchedPointer, INT, Extent)
+def memset_3d(runtime: HipRuntime, pointer: PitchedPointer, value: int, extent: Extent) -> None:
+    for fill in _fill_box(runtime, pointer, value, extent):
+        run_now(runtime, runtime.gpu.null_stream, fill)
+
+
+@api("hipMemset3DAsync", PitchedPointer, INT, Extent, HANDLE)
+def memset_3d_async(runtime: HipRuntime, pointer: PitchedPointer, value: int, extent: Extent, stream: int) -> None:
+    target = runtime.stream(stream)
+    for fill in _fill_box(runtime, pointer, value, extent):
+        submit(runtime, target, fill)
 
 
 # -- 3-D ---------------------------------------------------------------------------------------------------------------

@@ -158,7 +158,6 @@ def properties_of(gpu: Gpu, memory_size: int) -> DeviceProperties:
         "streamPrioritiesSupported": 1,
         "managedMemory": 1,
         "cooperativeLaunch": 0,
-        "hostRegisterSupported": 1,
         "memoryPoolsSupported": 1,
         "isLargeBar": 1,
         "clockInstructionRate": 100_000,

@@ -30,6 +30,7 @@ _SUBJECTS = (
     "graph_nodes",
     "node_params",
     "contexts",
+    "pools",
     "boxes",
     "captures",
     "graph_update",

@@ -25,6 +25,12 @@ def _allocate(runtime: HipRuntime, out: int, size: int, kind: MemoryKind, flags:
     store_pointer(out, address)
 
 
+def allocate_into(runtime: HipRuntime, out: int, size: int, ordinal: int) -> None:
+    """Write the address of fresh memory of a device; of no bytes, NULL."""
+    require(out)
+    store_pointer(out, runtime.allocations.allocate(size, MemoryKind.DEVICE, ordinal) if size else 0)
+
+
 def _release(runtime: HipRuntime, address: int, allowed: tuple[MemoryKind, ...]) -> None:
     """Wait for all work of the device, as AMD's runtime does, and free; an interior address frees the whole range."""
     if not address:
@@ -93,8 +99,7 @@ def malloc_pitch(runtime: HipRuntime, out: int, pitch_out: int, width: int, heig
 
 @api("hipMallocAsync", POINTER, SIZE, HANDLE)
 def malloc_async(runtime: HipRuntime, out: int, size: int, stream_handle: int) -> None:
-    runtime.stream(stream_handle)
-    _allocate(runtime, out, size, MemoryKind.DEVICE)
+    allocate_into(runtime, out, size, runtime.stream(stream_handle).gpu.ordinal)
 
 
 @api("hipFreeAsync", POINTER, HANDLE)

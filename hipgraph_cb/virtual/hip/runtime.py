@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from hipgraph_cb.virtual.hip.graph import Graph, Node
     from hipgraph_cb.virtual.hip.kernels import Function, Shape
     from hipgraph_cb.virtual.hip.modules import Module
+    from hipgraph_cb.virtual.hip.pools import Pool
     from hipgraph_cb.virtual.hip.registration import FatBinary
 
 HOST_ARENA = 4 << 30
@@ -80,6 +81,9 @@ class HipRuntime:
         self.fat_binaries: HandleTable[FatBinary] = HandleTable(Code.INVALID_VALUE)
         self.host_functions: dict[int, tuple[FatBinary, str]] = {}
         self.host_variables: dict[int, tuple[FatBinary, str]] = {}
+        self.pools: HandleTable[Pool] = HandleTable(Code.INVALID_VALUE)
+        self.default_pools: dict[int, int] = {}
+        self.current_pools: dict[int, int] = {}
         self.last_errors: dict[int, int] = {}
         gate.remembered = self.last_errors
         gate.remember = self._remember

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from support.hip_program import code_of, done
 
-from hipgraph_cb.virtual.hip.structures import DriverMemcpy2D, DriverMemcpy3D, Memcpy3DParams
+from hipgraph_cb.virtual.hip.structures import DriverMemcpy2D, DriverMemcpy3D, Extent, Memcpy3DParams, PitchedPointer
 
 HOST, DEVICE, UNIFIED = 1, 2, 11
 
@@ -157,3 +157,13 @@ def test_a_driver_node_copies_and_tells_its_parameters(hip, library, program, so
 )
 def test_driver_boxes_are_checked_as_by_the_real_runtime(library, source, target, rule, changes, expected):
     assert library.hipDrvMemcpy3D(ctypes.byref(driver_3d(target, source, (10, 3, 4), **changes))) == expected
+
+
+def test_a_box_is_filled_and_what_is_between_its_rows_is_left(library, program, target):
+    pointer = (PitchedPointer(target, 16, 10, 4), 7, Extent(10, 3, 2))
+    assert library.hipMemset3D(*pointer) == 0
+    planes = program.download(target, 128, np.uint8).reshape(2, 4, 16)
+    assert (planes[:, :3, :10] == 7).all()
+    assert (planes[:, 3:] == 0).all()
+    assert (planes[:, :, 10:] == 0).all()
+    assert library.hipMemset3D(PitchedPointer(target, 16, 10, 4), 7, Extent(10, 4, 17)) == 1

@@ -130,9 +130,8 @@ def virtual_runtime() -> VirtualRuntime:
 
             _runtime = install(choice.virtual_targets)
             logger.warning(
-                "no real AMD GPU is used (%s): %s run on the CPU, as virtual GPU %s",
+                "no real AMD GPU is used (%s): kernels run on the CPU, as virtual GPU %s",
                 choice.reason,
-                "kernels",
                 ", ".join(choice.virtual_targets),
             )
         return _runtime

@@ -32,6 +32,8 @@ DIFFERENCES = MappingProxyType(
         ),
         "faults": "a fault ends the launch and what is behind it on the stream, and the device stays usable; on "
         "hardware the process often has to end",
+        "interrupts": "Ctrl-C during a wait stops the running kernel, which ends with code 702; hardware runs on",
+        "host memory": "kernels reach device, pinned and managed memory, and no registered host memory",
         "fresh memory": "device memory, LDS and registers start as 0xCD bytes; freed memory reads as a fault",
         "order": "workgroups run in chunks, and lanes of a wave store in lane order when they name one address",
         "status registers": "S_GETREG of STATUS and HW_ID reads zero; no trap handler exists, so s_trap is a fault",

@@ -77,7 +77,7 @@ def div_scale(value: Float, denominator: Float, numerator: Float, form: Format) 
         ((numerator == 0) | (denominator == 0), nan, False),
         (gap >= form.far_apart, only_denominator, True),
         (_is_denormal(denominator), up, False),
-        (inverse_tiny & quotient_tiny, only_denominator, True),
+        (inverse_tiny & quotient_tiny, np.where(is_denominator, down, value), True),
         (inverse_tiny, down, False),
         (quotient_tiny, np.where(is_numerator, up, value), True),
         (biased_exponent(numerator, form) <= form.tiny_numerator, up, False),

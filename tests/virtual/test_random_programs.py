@@ -1,0 +1,39 @@
+"""Random C gives the same bits on the host and on the virtual gfx942, whatever clang makes of it at -O0 to -O3."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from support.random_program import compile_for_gpu, compile_for_host, inputs, program, run_on_gpu, run_on_host
+
+LEVELS = ("O0", "O1", "O2", "O3")
+TOGETHER = 5  # programs a translation unit
+
+
+def compare(directory, first_seed: int, level: str) -> None:
+    seeds = list(range(first_seed, first_seed + TOGETHER))
+    source = directory / "program.c"
+    source.write_text(program(seeds))
+    host, gpu = compile_for_host(source), compile_for_gpu(source, level)
+    for seed in seeds:
+        words = inputs(seed, 200)
+        expected = run_on_host(host, f"p{seed}", words)
+        found = run_on_gpu(gpu, f"p{seed}", words, (64, 100, 192)[seed % 3])
+        wrong = np.argwhere(expected != found)
+        listing = [
+            f"lane {lane}, result {result}: host {expected[lane, result]:#x}, virtual GPU {found[lane, result]:#x}"
+            for lane, result in wrong[:8]
+        ]
+        assert not listing, f"program {seed} at -{level}, {len(wrong)} of {found.size} differ: {listing}"
+        assert len(np.unique(expected, axis=0)) > 20
+
+
+@pytest.mark.parametrize("level", LEVELS)
+def test_a_sample_of_random_programs(tmp_path, level):
+    compare(tmp_path, 10_000 + TOGETHER * LEVELS.index(level), level)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("batch", range(100))
+def test_five_hundred_random_programs(tmp_path, batch):
+    compare(tmp_path, TOGETHER * batch, LEVELS[batch % 4])

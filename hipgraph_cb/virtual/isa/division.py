@@ -2,9 +2,10 @@
 
 The scaling rules are those of the CDNA3 ISA document. For v_div_fmas the document gives one factor (2**32); only a
 factor that undoes v_div_scale's 2**64 (2**128 in f64) in the right direction gives the quotient, so the exponent of the
-addend, which is the quotient so far, decides between 2**64 and 2**-64. For v_div_fixup the document tests an infinite
-denominator for overflow, which an earlier rule has caught already; what overflows for certain is a numerator whose
-exponent is that much larger, and there the steps before give NaN.
+addend, which is the quotient so far, decides between 2**64 and 2**-64. Where quotient and inverse denominator are both
+denormal the document scales the denominator up, past infinity; only down gives the quotient. For v_div_fixup the
+document tests an infinite denominator for overflow, which an earlier rule has caught already; what overflows for
+certain is a numerator whose exponent is that much larger, and there the steps before give NaN.
 """
 
 from __future__ import annotations

@@ -104,3 +104,14 @@ def test_the_division_sequence_is_correctly_rounded_over_all_exponents(dtype):
     np.testing.assert_array_equal(result, expected)
     number = ~np.isnan(expected)
     np.testing.assert_array_equal(np.signbit(result[number]), np.signbit(expected[number]))
+
+
+def test_a_denominator_whose_inverse_is_denormal_is_divided_by_exactly():
+    random = np.random.default_rng(9)
+    b = np.ldexp(random.uniform(1, 2, (4, 64)), random.integers(1021, 1024, (4, 64)))
+    a = np.ldexp(random.uniform(-2, 2, (4, 64)), random.integers(-60, 1000, (4, 64)))
+    a[0] = 1
+    state = state_with((0, a.view(np.uint64)), (2, b.view(np.uint64)))
+    for _, code in DIVISION64:
+        run_code(state, code)
+    np.testing.assert_array_equal(np.array(state.full(state.read_vgpr64(18))).view(np.float64), a / b)

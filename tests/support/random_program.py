@@ -4,10 +4,11 @@ Programs have no undefined behaviour: integers wrap (-fwrapv), shift counts are 
 floating point are guarded, contraction is off. Every operation on numbers is correctly rounded on both sides, so
 results are compared bit for bit; NaNs only as NaN.
 
-What clang 19 gets wrong for AMDGPU is kept from it by hiding values behind empty assembly. It divides unsigned numbers
-by its 24-bit method when they have many equal upper bits, although these may be ones; it makes (_Float16)(a * b) of
-two floats one v_fma_mixlo_f16 that adds +0, which loses the sign of -0; it turns 0 - x into -x; and it turns
-x < 0 ? x : 0 into v_min, which gives -0 for -0.
+What clang 19 gets wrong for AMDGPU is kept from it by hiding values behind empty assembly:
+- it divides unsigned numbers by its 24-bit method when they have many equal upper bits, although these may be ones;
+- it drops the upper half of x | ~y when y is known to fit 32 bits;
+- it makes (_Float16)(a * b) of two floats one v_fma_mixlo_f16 that adds +0, which loses the sign of -0;
+- it turns 0 - x into -x, and x < 0 ? x : 0 into v_min, which gives -0 for -0.
 """
 
 from __future__ import annotations
@@ -49,7 +50,8 @@ static u64 bits_f16(f16 x) { union { unsigned short u; f16 f; } v; v.f = x; retu
   static T div_##T(T a, T b) { WIDE x = a, y = b; HIDE(x); HIDE(y); \
     return b == 0 || b == (T)-1 ? (T)(a ^ b) : (T)((T)x / (T)y); } \
   static T mod_##T(T a, T b) { WIDE x = a, y = b; HIDE(x); HIDE(y); \
-    return b == 0 || b == (T)-1 ? (T)(a + b) : (T)((T)x % (T)y); }
+    return b == 0 || b == (T)-1 ? (T)(a + b) : (T)((T)x % (T)y); } \
+  static T not_##T(T a) { WIDE x = a; HIDE(x); return (T)~x; }
 DIVISION(i32, i32) DIVISION(u32, u32) DIVISION(i64, i64) DIVISION(u64, u64) DIVISION(i16, i32) DIVISION(u8, i32)
 static f16 min_f16(f16 x, f16 y) { HIDE(x); HIDE(y); return x < y ? x : y; }
 static f32 min_f32(f32 x, f32 y) { HIDE(x); HIDE(y); return x < y ? x : y; }
@@ -134,7 +136,7 @@ class Writer:
             f"({kind})({first} >> ({second} & {bits}))",
             f"div_{kind}({first}, {second})",
             f"mod_{kind}({first}, {second})",
-            f"({kind})(~{first})",
+            f"not_{kind}({first})",
             f"({kind})(-{first})",
             f"({self.condition(depth - 1)} ? {first} : {second})",
             f"({kind}){self.expression(self.random.choice(INTEGERS), depth - 1)}",

@@ -1,11 +1,13 @@
-"""What a command says for itself, as lines of plain text; every export shows these."""
+"""What every drawing shows: the nodes by name, and what a command says for itself, as lines of plain text."""
 
 from __future__ import annotations
 
 import struct
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from hipgraph_cb.recording.commands import Command, Copy, Dispatch, Fill, Location, Update
+from hipgraph_cb.recording.dependencies import CommandNode, JoinPolicy, PlannedNode
 
 if TYPE_CHECKING:
     from hipgraph_cb.recording.recording import Recording
@@ -31,6 +33,19 @@ _FORMATS = {
     "float": "f",
     "double": "d",
 }
+
+
+def named_nodes(recording: Recording, join: JoinPolicy) -> Iterator[tuple[str, PlannedNode, list[str]]]:
+    """The nodes of the plan in order: name (`c` and the command's index, or `j` and a number), node, dependencies."""
+    names: list[str] = []
+    joins = 0
+    for node in recording.plan(join):
+        if isinstance(node, CommandNode):
+            names.append(f"c{node.command}")
+        else:
+            names.append(f"j{joins}")
+            joins += 1
+        yield names[-1], node, [names[dependency] for dependency in node.dependencies]
 
 
 def describe(recording: Recording, index: int) -> list[str]:

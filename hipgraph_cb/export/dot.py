@@ -10,10 +10,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from hipgraph_cb.export.describe import describe
+from hipgraph_cb.export.describe import describe, named_nodes
 from hipgraph_cb.export.visible import visible
 from hipgraph_cb.recording.commands import Copy, Dispatch, Fill, Update
-from hipgraph_cb.recording.dependencies import CommandNode, JoinPolicy
+from hipgraph_cb.recording.dependencies import JoinNode, JoinPolicy
 
 if TYPE_CHECKING:
     from hipgraph_cb.recording.recording import Recording
@@ -55,17 +55,10 @@ def _clusters(recording: Recording) -> Iterator[str]:
 
 
 def _edges(recording: Recording, join: JoinPolicy) -> Iterator[str]:
-    names: list[str] = []
-    joins = 0
-    for node in recording.plan(join):
-        if isinstance(node, CommandNode):
-            names.append(f"c{node.command}")
-        else:
-            names.append(f"j{joins}")
-            yield f'  j{joins} [label="join ({node.kind.value})", shape=ellipse];'
-            joins += 1
-        for dependency in node.dependencies:
-            yield f"  {names[dependency]} -> {names[-1]};"
+    for name, node, dependencies in named_nodes(recording, join):
+        if isinstance(node, JoinNode):
+            yield f'  {name} [label="join ({node.kind.value})", shape=ellipse];'
+        yield from (f"  {dependency} -> {name};" for dependency in dependencies)
 
 
 def quote(text: str) -> str:

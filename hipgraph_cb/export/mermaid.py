@@ -8,9 +8,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from hipgraph_cb.export.describe import describe
+from hipgraph_cb.export.describe import describe, named_nodes
 from hipgraph_cb.export.visible import visible
-from hipgraph_cb.recording.dependencies import CommandNode, JoinPolicy
+from hipgraph_cb.recording.dependencies import JoinNode, JoinPolicy
 
 if TYPE_CHECKING:
     from hipgraph_cb.recording.recording import Recording
@@ -43,17 +43,10 @@ def _groups(recording: Recording) -> Iterator[str]:
 
 
 def _edges(recording: Recording, join: JoinPolicy) -> Iterator[str]:
-    names: list[str] = []
-    joins = 0
-    for node in recording.plan(join):
-        if isinstance(node, CommandNode):
-            names.append(f"c{node.command}")
-        else:
-            names.append(f"j{joins}")
-            yield f'  j{joins}(["join ({node.kind.value})"])'
-            joins += 1
-        for dependency in node.dependencies:
-            yield f"  {names[dependency]} --> {names[-1]}"
+    for name, node, dependencies in named_nodes(recording, join):
+        if isinstance(node, JoinNode):
+            yield f'  {name}(["join ({node.kind.value})"])'
+        yield from (f"  {dependency} --> {name}" for dependency in dependencies)
 
 
 def _escape(text: str) -> str:

@@ -10,7 +10,7 @@ import struct
 from functools import cached_property
 from typing import NamedTuple
 
-from hipgraph_cb.errors import HipGraphError, InvalidArgumentError, NotFoundError, OutOfRangeError
+from hipgraph_cb.errors import InvalidArgumentError, NotFoundError, OutOfRangeError
 from hipgraph_cb.executable.symbols import (
     Relocation,
     Symbol,
@@ -197,7 +197,7 @@ def _read_segments(data: bytes) -> tuple[Segment, ...]:
     if count and stride < _PROGRAM_HEADER.size:
         raise _bad_header("program headers are too small", 54, f"{stride} bytes each", f">= {_PROGRAM_HEADER.size}")
     if table + count * stride > len(data):
-        raise _truncated("the program header table", table, count * stride, len(data))
+        raise truncated("the program header table", table, count * stride, len(data))
     segments = []
     for index in range(count):
         kind, flags, offset, address, _, file_size, memory_size, _ = _PROGRAM_HEADER.unpack_from(
@@ -212,7 +212,7 @@ def _read_segments(data: bytes) -> tuple[Segment, ...]:
 
 def _check_segment(segment: Segment, index: int, length: int) -> None:
     if segment.file_offset + segment.file_size > length:
-        raise _truncated(f"segment {index}", segment.file_offset, segment.file_size, length)
+        raise truncated(f"segment {index}", segment.file_offset, segment.file_size, length)
     if segment.kind == PT_LOAD and segment.memory_size < segment.file_size:
         raise InvalidArgumentError(
             f"segment {index} is smaller in memory than in the file",
@@ -221,7 +221,8 @@ def _check_segment(segment: Segment, index: int, length: int) -> None:
         )
 
 
-def _truncated(what: str, offset: int, size: int, length: int) -> HipGraphError:
+def truncated(what: str, offset: int, size: int, length: int) -> OutOfRangeError:
+    """The error for `size` bytes of `what` at `offset` in a file of only `length` bytes."""
     return OutOfRangeError(
         f"{what} lies past the end of the file",
         where=f"file offset {offset}",

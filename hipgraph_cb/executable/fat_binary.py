@@ -5,7 +5,8 @@ from __future__ import annotations
 import struct
 from collections.abc import Iterator
 
-from hipgraph_cb.errors import InvalidArgumentError, NotFoundError, OutOfRangeError
+from hipgraph_cb.errors import InvalidArgumentError, NotFoundError
+from hipgraph_cb.executable.code_object import truncated
 from hipgraph_cb.executable.offload_bundle import BUNDLE_MAGIC, COMPRESSED_MAGIC, BundleEntry, read_bundle
 
 SECTION_NAME = b".hip_fatbin"
@@ -77,7 +78,7 @@ def _find_section(data: bytes) -> tuple[int, int]:
     for name, kind, _, _, offset, size, *_ in rows:
         if kind != _NO_BYTES and names[name : name + len(SECTION_NAME) + 1] == SECTION_NAME + b"\0":
             if offset + size > len(data):
-                raise _cut("the .hip_fatbin section", offset, size, len(data))
+                raise truncated("the .hip_fatbin section", offset, size, len(data))
             return offset, size
     raise NotFoundError(
         "this host file carries no GPU code",
@@ -100,16 +101,6 @@ def _sections(data: bytes) -> Iterator[tuple[int, ...]]:
             allowed=f">= {_SECTION.size}",
         )
     if table + stride * count > len(data):
-        raise _cut("the section header table", table, stride * count, len(data))
+        raise truncated("the section header table", table, stride * count, len(data))
     for index in range(count):
         yield _SECTION.unpack_from(data, table + index * stride)
-
-
-def _cut(what: str, offset: int, size: int, length: int) -> OutOfRangeError:
-    return OutOfRangeError(
-        f"{what} lies past the end of the file",
-        where=f"file offset {offset}",
-        found=f"{size} bytes at offset {offset}",
-        allowed=f"a range inside the file's {length} bytes",
-        next_step="the file is truncated; build or copy it again",
-    )

@@ -13,7 +13,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from hipgraph_cb.errors import HipGraphError, InvalidArgumentError, OutOfRangeError
 from hipgraph_cb.recording.commands import Command, Copy, Dispatch, Fill, Location, Range, SlotRange
-from hipgraph_cb.recording.validation import check_open, check_owner, check_pattern_fit, check_same_length, integer
+from hipgraph_cb.recording.validation import (
+    check_apart,
+    check_open,
+    check_owner,
+    check_pattern_fit,
+    check_same_length,
+    integer,
+)
 
 if TYPE_CHECKING:
     from hipgraph_cb.recording.recording import Recording
@@ -214,19 +221,8 @@ def _check_late(command: Command, memory: _Memory) -> None:
         source, target = memory.at(command.source), memory.at(command.target)
         check_same_length(source.length, target.length)
         _check_some(target)
-        _check_apart(source, target)
-
-
-def _check_apart(source: BoundRange, target: BoundRange) -> None:
-    if source.buffer is not target.buffer:
-        return
-    if source.offset < target.offset + target.length and target.offset < source.offset + source.length:
-        raise InvalidArgumentError(
-            "source and target of the copy overlap",
-            found=f"bytes {source.offset} to {source.offset + source.length} "
-            f"and {target.offset} to {target.offset + target.length} of one buffer",
-            next_step="copy through a scratch buffer",
-        )
+        if source.buffer is target.buffer:
+            check_apart(source, target, "one buffer")
 
 
 def _check_some(target: BoundRange) -> None:

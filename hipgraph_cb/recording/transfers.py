@@ -110,7 +110,12 @@ def make_copy(
     place = narrow(resources, whole_target, start[1], length, "target_offset")
     if origin is None or place is None:
         return None
-    if resources.validate and isinstance(origin, Range) and isinstance(place, Range):
+    if (
+        resources.validate
+        and isinstance(origin, Range)
+        and isinstance(place, Range)
+        and origin.resource == place.resource
+    ):
         check_apart(origin, place, resources.name(place.resource))
     return Copy(origin, place, label)
 

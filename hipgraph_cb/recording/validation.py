@@ -7,12 +7,12 @@ command buffer adds which command it was.
 from __future__ import annotations
 
 import operator
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from hipgraph_cb.errors import FailedPreconditionError, InvalidArgumentError, OutOfRangeError
 
 if TYPE_CHECKING:
-    from hipgraph_cb.recording.commands import Range
+    pass
 
 LARGEST = (1 << 64) - 1
 """Offsets and lengths are unsigned 64-bit numbers (R6)."""
@@ -172,10 +172,17 @@ def check_same_length(source: int | None, target: int | None) -> None:
         )
 
 
-def check_apart(source: Range, target: Range, name: str) -> None:
-    """Refuse a copy whose source and target share bytes: the order in which they are moved is not defined."""
-    if source.resource != target.resource:
-        return
+class Extent(Protocol):
+    """Bytes of some buffer."""
+
+    @property
+    def offset(self) -> int: ...
+    @property
+    def length(self) -> int: ...
+
+
+def check_apart(source: Extent, target: Extent, name: str) -> None:
+    """Refuse a copy within one buffer whose source and target share bytes: the order of the moves is not defined."""
     if source.offset < target.offset + target.length and target.offset < source.offset + source.length:
         raise InvalidArgumentError(
             "source and target of the copy overlap",

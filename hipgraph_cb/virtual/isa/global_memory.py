@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 from hipgraph_cb.virtual.isa.memory_access import (
     Addresses,
@@ -30,6 +31,8 @@ if TYPE_CHECKING:
     from hipgraph_cb.virtual.isa.instruction import Instruction
 
 NO_SADDR = 0x7F
+Places = Callable[[State], tuple[NDArray[np.uint8], Addresses]]
+"""Which bytes the active lanes access: an array, and fresh offsets into it that have been checked."""
 WORDS = {"dword": 1, "dwordx2": 2, "dwordx3": 3, "dwordx4": 4}
 
 
@@ -158,14 +161,47 @@ def store_words_step(instruction: Instruction, addresses: Callable[[State], Addr
 def _compile_narrow_load(instruction: Instruction, context: CompileContext) -> Compiled:
     del context
     form = NARROW_LOADS[instruction.mnemonic.removeprefix("global_load_")]
-    addresses, destination = global_addresses(instruction), vector_register(instruction, "vdst")
+    addresses = global_addresses(instruction)
+    return narrow_load_step(
+        vector_register(instruction, "vdst"),
+        form,
+        lambda state: (state.memory.u8, checked(state, instruction, addresses(state), form.size)),
+    )
+
+
+@semantics(*(f"global_store_{size}" for size in NARROW_STORES))
+def _compile_narrow_store(instruction: Instruction, context: CompileContext) -> Compiled:
+    del context
+    form = NARROW_STORES[instruction.mnemonic.removeprefix("global_store_")]
+    addresses = global_addresses(instruction)
+    return narrow_store_step(
+        vector_register(instruction, "data"),
+        form,
+        lambda state: (state.memory.u8, checked(state, instruction, state.full(addresses(state)), form.size)),
+    )
+
+
+def narrow_load_step(destination: int, form: Narrow, places: Places) -> Step:
+    """A load of 1 or 2 bytes a lane from memory that is one array of bytes."""
 
     def step(state: State) -> None:
-        offsets = checked(state, instruction, addresses(state), form.size)
-        if not offsets.size:
-            return
-        value = spread(state, load_narrow(state.memory.u8, offsets, form.size))
-        state.write_vgpr(destination, narrow_result(state, destination, value, form))
+        memory, offsets = places(state)
+        if offsets.size:
+            value = spread(state, load_narrow(memory, offsets, form.size))
+            state.write_vgpr(destination, narrow_result(state, destination, value, form))
+
+    return step
+
+
+def narrow_store_step(source: int, form: Narrow, places: Places) -> Step:
+    """A store of 1 or 2 bytes a lane to memory that is one array of bytes."""
+
+    def step(state: State) -> None:
+        memory, offsets = places(state)
+        if offsets.size:
+            value = state.read_vgpr(source)
+            value = value >> np.uint32(16) if form.half else value
+            store_narrow(memory, offsets, active_only(state, state.full(value)), form.size)
 
     return step
 
@@ -177,19 +213,3 @@ def narrow_result(state: State, destination: int, value: Vector32, form: Narrow)
     if form.half is None:
         return value
     return merge_half(state, destination, value & np.uint32(0xFFFF), form.half == "high")
-
-
-@semantics(*(f"global_store_{size}" for size in NARROW_STORES))
-def _compile_narrow_store(instruction: Instruction, context: CompileContext) -> Compiled:
-    del context
-    form = NARROW_STORES[instruction.mnemonic.removeprefix("global_store_")]
-    addresses, source = global_addresses(instruction), vector_register(instruction, "data")
-
-    def step(state: State) -> None:
-        offsets = checked(state, instruction, state.full(addresses(state)), form.size)
-        if offsets.size:
-            value = state.read_vgpr(source)
-            value = value >> np.uint32(16) if form.half else value
-            store_narrow(state.memory.u8, offsets, active_only(state, state.full(value)), form.size)
-
-    return step

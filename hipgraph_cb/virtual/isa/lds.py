@@ -11,17 +11,21 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hipgraph_cb.virtual.isa.global_memory import Narrow, narrow_result, vector_register
+from hipgraph_cb.virtual.isa.global_memory import (
+    Narrow,
+    Places,
+    narrow_load_step,
+    narrow_store_step,
+    vector_register,
+)
 from hipgraph_cb.virtual.isa.memory_access import (
     Addresses,
     active_only,
     dense_addresses,
     is_sparse,
-    load_narrow,
     load_words,
     misaligned,
     spread,
-    store_narrow,
     store_words,
 )
 from hipgraph_cb.virtual.isa.registry import CompileContext, Compiled, semantics
@@ -209,30 +213,16 @@ def _write_step(instruction: Instruction, places: list[tuple[str, int]], count: 
 def _compile_narrow_read(instruction: Instruction, context: CompileContext) -> Compiled:
     del context
     form = NARROW_READS[instruction.mnemonic.removeprefix("ds_read_")]
-    address, offset = instruction.fields["addr"], whole_offset(instruction)
-    destination = vector_register(instruction, "vdst")
-
-    def step(state: State) -> None:
-        offsets = lds_offsets(state, instruction, address, offset, form.size)
-        if offsets.size:
-            value = spread(state, load_narrow(state.lds.reshape(-1), offsets, form.size))
-            state.write_vgpr(destination, narrow_result(state, destination, value, form))
-
-    return step
+    return narrow_load_step(vector_register(instruction, "vdst"), form, _narrow_places(instruction, form))
 
 
 @semantics(*(f"ds_write_{size}" for size in NARROW_WRITES))
 def _compile_narrow_write(instruction: Instruction, context: CompileContext) -> Compiled:
     del context
     form = NARROW_WRITES[instruction.mnemonic.removeprefix("ds_write_")]
+    return narrow_store_step(vector_register(instruction, "data0"), form, _narrow_places(instruction, form))
+
+
+def _narrow_places(instruction: Instruction, form: Narrow) -> Places:
     address, offset = instruction.fields["addr"], whole_offset(instruction)
-    source = vector_register(instruction, "data0")
-
-    def step(state: State) -> None:
-        offsets = lds_offsets(state, instruction, address, offset, form.size)
-        if offsets.size:
-            value = state.read_vgpr(source)
-            value = value >> np.uint32(16) if form.half else value
-            store_narrow(state.lds.reshape(-1), offsets, active_only(state, state.full(value)), form.size)
-
-    return step
+    return lambda state: (state.lds.reshape(-1), lds_offsets(state, instruction, address, offset, form.size))

@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from hipgraph_cb.device import Buffer, Device, Executable
     from hipgraph_cb.recording.command_buffer import CommandBuffer
 
-HELP = "record update -> dispatch -> dispatch -> copy, replay it for three inputs, check each against numpy"
 KERNELS = Path(__file__).parent / "kernels"
 SCALE = np.float32(2.5)
 

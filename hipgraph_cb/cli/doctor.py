@@ -13,7 +13,6 @@ from hipgraph_cb import __version__
 from hipgraph_cb.errors import HipGraphError
 from hipgraph_cb.opening import open_device, process_choice
 
-HELP = "report versions, the HIP library in use, devices and what the virtual device approximates"
 PACKAGES = ("hip-python", "numpy", "pyelftools", "msgpack", "flatbuffers")
 
 

@@ -12,8 +12,6 @@ from hipgraph_cb.errors import HipGraphError
 from hipgraph_cb.executable.container import CODE_OBJECT, Container, read_container
 from hipgraph_cb.executable.verify import VerifiedExecutable, VerifiedExport, inspect, verify
 
-HELP = "print target, kernels, arguments and resources of a code object, and what is wrong with it"
-
 
 def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(

@@ -42,11 +42,3 @@ class KernelDescriptor:
     @property
     def wavefront_size(self) -> int:
         return 32 if self.kernel_code_properties & 0x400 else 64
-
-    @property
-    def user_sgpr_count(self) -> int:
-        return self.compute_pgm_rsrc2 >> 1 & 31
-
-    @property
-    def uses_dynamic_stack(self) -> bool:
-        return bool(self.kernel_code_properties & 0x800)

@@ -29,7 +29,3 @@ class Handle:
 
     def release(self) -> None:
         self._finalizer()
-
-    @property
-    def released(self) -> bool:
-        return not self._finalizer.alive

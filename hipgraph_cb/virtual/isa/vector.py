@@ -10,12 +10,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from hipgraph_cb.virtual.isa import dpp, sdwa
 from hipgraph_cb.virtual.isa.operands import (
     DPP_SOURCE,
-    DTYPES,
     SDWA_SOURCE,
     VGPR_BASE,
     Reader,
@@ -31,7 +28,6 @@ from hipgraph_cb.virtual.isa.results import Writer, result_writer
 
 if TYPE_CHECKING:
     from hipgraph_cb.virtual.isa.instruction import Instruction
-    from hipgraph_cb.virtual.isa.state import State
 
 Function = Callable[..., Any]
 
@@ -162,16 +158,6 @@ def register_operations(table: dict[str, Operation]) -> None:
     semantics(*table)(compile_vector)
 
 
-def as_kind(value: Any, kind: str) -> Any:
-    """`value` as an array of the dtype of `kind`."""
-    return np.asarray(value, DTYPES[kind])
-
-
 def destination(instruction: Instruction) -> int:
     """The vector register an instruction writes."""
     return instruction.fields["vdst"]
-
-
-def run_nothing(state: State) -> None:
-    """A step without effect."""
-    del state

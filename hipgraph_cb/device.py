@@ -83,12 +83,14 @@ class Program(Resource):
         return self._recording
 
     @abstractmethod
-    def replay(self, stream: Any = None, bindings: Sequence[Any] | None = None) -> None:
+    def replay(self, stream: Any = None, bindings: Sequence[Any] | None = None, mode: str = "graph") -> None:
         """Enqueue all commands once.
 
         Args:
             stream: a Stream of this device, a stream object or address of the runtime, or None for the device's own.
             bindings: what stands in for the slots, one entry for each; None keeps those of the replay before.
+            mode: "graph" launches what was prepared; "stream" launches the same commands call by call, in the order of
+                the recording, for comparing.
         """
 
     def __repr__(self) -> str:

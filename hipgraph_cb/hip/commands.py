@@ -45,21 +45,21 @@ class CommandArguments:
         }
 
     def _fill(self, command: Fill) -> tuple[Any]:
-        address, length = self._place(command.target)
+        address, length = self.place(command.target)
         return self._memset.write(address, command.pattern, length)
 
     def _update(self, command: Update) -> tuple[int, bytes, int, Any]:
         """The host bytes are read at launch: the recording, which the program holds, owns them."""
-        address, length = self._place(command.target)
+        address, length = self.place(command.target)
         return address, command.data, length, self._host_to_device
 
     def _copy(self, command: Copy) -> tuple[int, int, int, Any]:
-        source, _length = self._place(command.source)
-        target, length = self._place(command.target)
+        source, _length = self.place(command.source)
+        target, length = self.place(command.target)
         return target, source, length, self._device_to_device
 
     def _dispatch(self, command: Dispatch) -> tuple[Any]:
-        place = self._place
+        place = self.place
         pointers = [(offset, place(location)[0]) for offset, location in command.pointers]
         return self._kernel_of(command).write(command, pointers)
 
@@ -70,21 +70,27 @@ class CommandArguments:
             kernel = self._recent = self._kernel_of(command)
         return kernel.write_ranges(command, self._addresses)
 
-    def _place(self, place: Location) -> tuple[int, int]:
+    def place(self, place: Location) -> tuple[int, int]:
         """The device address and the length in bytes."""
         if isinstance(place, Range):
             return self._addresses[place.resource] + place.offset, place.length
         part = self.slots[place.slot].part(place)
         return part.buffer.address + part.offset, part.length
 
+    def kernel(self, command: Dispatch) -> tuple[int, int]:
+        """The address of the kernel's function, and that of the table of its arguments, for one launch."""
+        self.preparations[Dispatch](command)
+        kernel = self._kernel_of(command)
+        return kernel.function, kernel.table
+
     def _kernel_of(self, command: Dispatch) -> KernelParameters:
         key = (command.executable, command.export)
         kernel = self._kernels.get(key)
         if kernel is None:
-            kernel = self._kernels[key] = self._kernel(*key)
+            kernel = self._kernels[key] = self._new_kernel(*key)
         return kernel
 
-    def _kernel(self, executable_id: int, export: str) -> KernelParameters:
+    def _new_kernel(self, executable_id: int, export: str) -> KernelParameters:
         executable = self._resources.executables[executable_id]
         layout = executable.verified.exports[export].layout
         offsets = [parameter.offset for parameter in layout.parameters]

@@ -45,6 +45,9 @@ class KernelParameters:
         offsets: where each explicit argument lies in the kernarg block, in the order of the signature.
         extent: bytes of the kernarg block that a dispatch may give.
         executable, export: what the recording calls the kernel.
+
+    Attributes:
+        table: the address of the table of pointers to the arguments, 0 where there are none.
     """
 
     def __init__(
@@ -54,13 +57,13 @@ class KernelParameters:
         self.export = export
         self.native = bindings().hipKernelNodeParams()
         self._result = (self.native,)
-        self._function = function
+        self.function = function
         self._storage = (ctypes.c_uint64 * max((extent + 7) // 8, 1))()
         self._arguments = memoryview(self._storage).cast("B")
         self._words = memoryview(self._storage).cast("B").cast("Q")
         start = ctypes.addressof(self._storage)
         self._table = (ctypes.c_void_p * max(len(offsets), 1))(*(start + offset for offset in offsets))
-        self._table_address = ctypes.addressof(self._table) if offsets else 0
+        self.table = ctypes.addressof(self._table) if offsets else 0
         self._block = memory_of(self.native, KERNEL_NODE.size)
         self._take = struct.Struct(f"{extent}s").pack_into
         self._shape: tuple[Dimensions, Dimensions, int] | None = None
@@ -89,7 +92,7 @@ class KernelParameters:
     def _write_shape(self, command: Dispatch) -> None:
         self._shape = command[2:5]
         count, size, dynamic_lds = self._shape
-        KERNEL_NODE.pack_into(self._block, 0, *size, 0, self._function, *count, self._table_address, dynamic_lds)
+        KERNEL_NODE.pack_into(self._block, 0, *size, 0, self.function, *count, self.table, dynamic_lds)
 
 
 class UnalignedKernelParameters(KernelParameters):

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from hipgraph_cb.device import Program
 from hipgraph_cb.errors import HipGraphError
+from hipgraph_cb.hip.calls import StreamCalls, check_mode
 from hipgraph_cb.hip.commands import CommandArguments
 from hipgraph_cb.hip.graph import ExecutableGraph
 from hipgraph_cb.hip.rebinding import FormerBindings, SlotRecord
@@ -47,6 +48,7 @@ class HipProgram(Program):
         self._needs = LaunchNeeds(recording, self._resources.handles)
         self._rebinding = threading.Lock()
         self._slots: SlotRecord | None = None
+        self._arguments: CommandArguments | None = None
         self._has_slots = bool(recording.slots)
         if not self._has_slots:
             self._build(CommandArguments(self._resources))
@@ -57,18 +59,23 @@ class HipProgram(Program):
     def device(self) -> HipDevice:
         return self._device
 
-    def replay(self, stream: Any = None, bindings: Sequence[Any] | None = None) -> None:
+    def replay(self, stream: Any = None, bindings: Sequence[Any] | None = None, mode: str = "graph") -> None:
         if self._closed:
             raise self.closed_error("replay")
         queue = self._default_queue if stream is None else self._device.queue_of(stream)
         if self._api.device_count > 1:
             self._api.make_current()
-        if not self._has_slots:
+        if mode == "graph" and not self._has_slots:
             self._launch(queue)
             return
+        check_mode(mode)
         with self._rebinding:
-            self._bind(bindings)
-            self._launch(queue)
+            if self._has_slots:
+                self._bind(bindings, with_graph=mode == "graph")
+            if mode == "graph":
+                self._launch(queue)
+            else:
+                self._call_each(queue)
 
     def _launch(self, queue: Queue) -> None:
         needs = self._needs
@@ -80,24 +87,41 @@ class HipProgram(Program):
             queue.last_work = self._work
             queue.enqueued = needs.tickets[queue] = queue.enqueued + 1
 
-    def _build(self, arguments: CommandArguments) -> None:
-        self._api.make_current()
-        self._needs.take(
-            ExecutableGraph.build(self._api, self._recording, self._policy, arguments, changeable=self._has_slots)
-        )
+    def _call_each(self, queue: Queue) -> None:
+        """Enqueue the commands one by one. What was enqueued before a call that failed runs, so it has a ticket too."""
+        arguments = self._arguments
+        if arguments is None:
+            arguments = self._arguments = CommandArguments(self._resources)
+        with queue.lock:
+            queue.last_work = f"{self._work}, call by call"
+            queue.enqueued = self._needs.tickets[queue] = queue.enqueued + 1
+            StreamCalls(self._api, self._recording, arguments).enqueue(queue.native)
 
-    def _bind(self, bindings: Sequence[Any] | None) -> None:
-        """Make the slots stand for what `bindings` says, from the next launch on."""
+    def _build(self, arguments: CommandArguments) -> ExecutableGraph:
+        self._api.make_current()
+        graph = ExecutableGraph.build(self._api, self._recording, self._policy, arguments, changeable=self._has_slots)
+        self._needs.take(graph)
+        return graph
+
+    def _bind(self, bindings: Sequence[Any] | None, with_graph: bool) -> None:
+        """Make the slots stand for what `bindings` says, for this replay and those after it."""
         slots, graph = self._slots, self._needs.graph
-        if slots is None or graph is None:
-            table = self._resolve(bindings)
-            arguments = CommandArguments(self._resources, table)
-            self._build(arguments)
+        if slots is None:
+            arguments = CommandArguments(self._resources, self._resolve(bindings))
+            if with_graph:
+                self._build(arguments)
+            self._arguments = arguments
             self._slots = slots = SlotRecord(self._recording, arguments)
             self._needs.bound_handles = slots.handles
             return
         former = slots.handles
-        slots.rebind(graph, slots.table if bindings is None else self._resolve(bindings))
+        table = slots.table if bindings is None else self._resolve(bindings)
+        if not with_graph:
+            slots.take(table)
+        elif graph is not None:
+            slots.tell(graph, table)
+        else:
+            slots.tell(self._build(slots.arguments), table)
         if slots.handles is not former:
             self._needs.bound_handles = slots.handles
             self._device.backlog.retire(FormerBindings(dict(self._needs.tickets), former))

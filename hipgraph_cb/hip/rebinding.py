@@ -30,37 +30,41 @@ class SlotRecord:
 
     def __init__(self, recording: Recording, arguments: CommandArguments) -> None:
         self._recording = recording
-        self._arguments = arguments
+        self.arguments = arguments
         self._stale: set[int] = set()
         self.handles = handles_of(arguments.slots)
 
     @property
     def table(self) -> Table:
-        return self._arguments.slots
+        return self.arguments.slots
 
-    def rebind(self, graph: ExecutableGraph, table: Table) -> None:
-        """Change every node that uses a slot whose memory is another one now.
+    def take(self, table: Table) -> None:
+        """Let the slots stand for what `table` says; the graph has yet to hear of it."""
+        before = self.arguments.slots
+        changed = [slot for slot, bound in table.items() if bound != before[slot]]
+        if changed:
+            for slot in changed:
+                self._stale.update(self._recording.slots[slot].commands)
+            self.arguments.slots = table
+            self.handles = handles_of(table)
+
+    def tell(self, graph: ExecutableGraph, table: Table) -> None:
+        """Take a table and change every node of the graph whose memory is another one now.
 
         Raises:
             HipError: HIP refused a change; the table of before stays in force.
         """
-        before = self._arguments.slots
-        for slot, bound in table.items():
-            if bound != before[slot]:
-                self._stale.update(self._recording.slots[slot].commands)
-        if not self._stale:
-            return
+        before, handles = self.arguments.slots, self.handles
+        self.take(table)
         touched = sorted(self._stale)
-        self._arguments.slots = table
         try:
             for index in touched:
                 graph.change(index)
                 self._stale.discard(index)
         except BaseException:
-            self._arguments.slots = before
+            self.arguments.slots, self.handles = before, handles
             self._stale.update(touched)
             raise
-        self.handles = handles_of(table)
 
 
 class FormerBindings:

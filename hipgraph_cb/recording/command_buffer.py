@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 class ProgramLike(Protocol):
     """What a backend makes of a recording."""
 
-    def replay(self, stream: Any = None, bindings: Sequence[Any] | None = None) -> None: ...
+    def replay(self, stream: Any = None, bindings: Sequence[Any] | None = None, mode: str = "graph") -> None: ...
 
 
 class State(Enum):
@@ -169,9 +169,9 @@ class CommandBuffer:
         else:
             self._finish(State.FAILED, error)
 
-    def replay(self, stream: Any = None, bindings: Sequence[Any] | None = None) -> None:
+    def replay(self, stream: Any = None, bindings: Sequence[Any] | None = None, mode: str = "graph") -> None:
         """`program.replay(...)`."""
-        self.program.replay(stream=stream, bindings=bindings)
+        self.program.replay(stream=stream, bindings=bindings, mode=mode)
 
     def execution_barrier(self) -> None:
         """Everything recorded after waits for everything recorded before.

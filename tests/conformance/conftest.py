@@ -46,10 +46,10 @@ class Direct:
     def __init__(self, device):
         self.device = device
 
-    def __call__(self, record, *places):
+    def __call__(self, record, *places, mode="graph"):
         with self.device.command_buffer() as cb:
             record(cb, *places)
-        cb.replay()
+        cb.replay(mode=mode)
 
 
 class Slots:
@@ -58,12 +58,12 @@ class Slots:
     def __init__(self, device):
         self.device = device
 
-    def __call__(self, record, *places):
+    def __call__(self, record, *places, mode="graph"):
         from hipgraph_cb import Slot
 
         with self.device.command_buffer(binding_capacity=len(places)) as cb:
             record(cb, *(Slot(index) for index in range(len(places))))
-        cb.replay(bindings=places)
+        cb.replay(bindings=places, mode=mode)
 
 
 @pytest.fixture

@@ -96,3 +96,21 @@ def test_a_change_that_fails_half_way_is_made_up_for_by_the_next_replay(counting
     cb.replay()
     assert counting.calls.count("hipGraphExecMemsetNodeSetParams") == 4
     assert counting.calls[-1] == "hipGraphLaunch"
+
+
+def test_a_call_that_fails_in_stream_mode_names_its_command_and_keeps_what_runs_before_it(counting, device):
+    x = device.allocate(16, "x")
+    with device.command_buffer(label="step") as cb:
+        cb.fill_buffer(x, 1, label="first")
+        cb.fill_buffer(x, 0xFF, pattern_length=1, length=3, label="second")
+    counting.calls.clear()
+    counting.failing, counting.busy = 1, True
+    with pytest.raises(HipError) as caught:
+        cb.replay(mode="stream")
+    assert counting.calls == ["hipMemsetD32Async", "hipMemsetD8Async"]
+    assert str(caught.value) == "hipMemsetD8Async returned 999 (hipErrorUnknown)\n  where: command 1 'second' in 'step'"
+    cb.program.close()
+    assert counting.kinds["executable graph"] == 1
+    counting.busy = False
+    device.synchronize()
+    assert counting.kinds["executable graph"] == 0

@@ -100,8 +100,8 @@ def test_leaving_the_body_ends_and_replay_goes_to_the_program(x):
         cb.fill_buffer(x, 1)
     assert cb.state is State.FINAL
     assert cb.program.recording is cb.recording
-    cb.replay(stream="stream", bindings=["b"])
-    assert cb.program.replays == [("stream", ["b"])]
+    cb.replay(stream="stream", bindings=["b"], mode="stream")
+    assert cb.program.replays == [("stream", ["b"], "stream")]
 
 
 def test_an_empty_recording_ends_well():

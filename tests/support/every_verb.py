@@ -25,6 +25,7 @@ def every_verb(open_device, code_object):
             cb.dispatch(executable["scale_and_offset"], 1, bindings=[x, y], constants=[1, 2])
         with device.stream() as stream:
             cb.replay(stream=stream)
+            cb.replay(stream=stream, mode="stream")
             stream.synchronize()
         with device.command_buffer(label="slots", binding_capacity=1) as slots:
             slots.fill_buffer(Slot(0, 0, 64), 1)
@@ -32,6 +33,6 @@ def every_verb(open_device, code_object):
             slots.update_buffer(Slot(0), bytes(32))
             slots.execution_barrier()
             slots.dispatch(executable["workgroup_ids"], 1, args=[Slot(0)])
-        for buffer in (y, z):
-            slots.replay(bindings=[buffer])
+        for buffer, mode in ((y, "graph"), (x, "stream"), (z, "graph")):
+            slots.replay(bindings=[buffer], mode=mode)
         return z.to_host()

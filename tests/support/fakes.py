@@ -139,10 +139,10 @@ class FakeLimits:
 @dataclass
 class FakeProgram:
     recording: Any
-    replays: list[tuple[Any, Any]] = field(default_factory=list)
+    replays: list[tuple[Any, Any, str]] = field(default_factory=list)
 
-    def replay(self, stream: Any = None, bindings: Any = None) -> None:
-        self.replays.append((stream, bindings))
+    def replay(self, stream: Any = None, bindings: Any = None, mode: str = "graph") -> None:
+        self.replays.append((stream, bindings, mode))
 
 
 SAXPY_PARAMETERS = (

@@ -8,6 +8,7 @@ from __future__ import annotations
 import argparse
 import importlib
 import json
+import os
 import sys
 from collections.abc import Sequence
 
@@ -26,6 +27,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = build_parser(next((word for word in words if word in SUBCOMMANDS), None)).parse_args(words)
     try:
         status: int = options.run(options)
+        sys.stdout.flush()
+    except BrokenPipeError:
+        # The reader has seen enough. Python's own flush at exit must not find the closed pipe again.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 2
     except (HipGraphError, OSError) as error:
         if options.json:
             print(json.dumps({"error": type(error).__name__, "message": str(error)}))

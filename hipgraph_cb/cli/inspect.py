@@ -10,6 +10,7 @@ from typing import Any
 
 from hipgraph_cb.errors import HipGraphError
 from hipgraph_cb.executable.container import CODE_OBJECT, Container, read_container
+from hipgraph_cb.executable.kernel_args import Parameter
 from hipgraph_cb.executable.verify import VerifiedExecutable, VerifiedExport, inspect, verify
 
 
@@ -133,16 +134,29 @@ def describe(executable: VerifiedExecutable) -> dict[str, Any]:
 
 
 def _describe_export(export: VerifiedExport) -> dict[str, Any]:
+    layout = export.layout
     return {
-        "arguments": [parameter.label for parameter in export.parameters],
-        "offsets": [parameter.offset for parameter in export.parameters],
-        "hidden_arguments": len(export.layout.hidden),
-        "kernarg_size": export.kernarg_size,
+        "parameters": [_describe_parameter(parameter) for parameter in layout.parameters],
+        "hidden": [hidden._asdict() for hidden in layout.hidden],
+        "kernarg_size": layout.size,
+        "kernarg_alignment": layout.alignment,
+        "preloaded_words": export.descriptor.kernarg_preload_length,
         "required_workgroup_size": export.required_workgroup_size,
         "max_flat_workgroup_size": export.max_flat_workgroup_size,
         "lds": export.group_segment_size,
         "scratch": export.private_segment_size,
         "wavefront_size": export.wavefront_size,
+        "registers": export.metadata.registers._asdict(),
+    }
+
+
+def _describe_parameter(parameter: Parameter) -> dict[str, Any]:
+    return {
+        "label": parameter.label,
+        "offset": parameter.offset,
+        "size": parameter.size,
+        "kind": parameter.kind.value,
+        "access": parameter.access,
     }
 
 
@@ -150,13 +164,26 @@ def as_text(file: Path, facts: dict[str, Any]) -> str:
     """The facts of `describe`, for people."""
     lines = [f"{file}: {facts['target']}, code object v{facts['code_object_version']}, sha256 {facts['sha256'][:16]}"]
     for name, kernel in facts["kernels"].items():
-        size = kernel["required_workgroup_size"]
-        workgroup = f"workgroup {'x'.join(map(str, size))}" if size else f"<= {kernel['max_flat_workgroup_size']} items"
-        resources = f"LDS {kernel['lds']}, scratch {kernel['scratch']}, kernarg {kernel['kernarg_size']} bytes"
-        lines += [f"kernel {name}", f"  {workgroup}, wave{kernel['wavefront_size']}, {resources}"]
-        rows = zip(kernel["arguments"], kernel["offsets"], strict=True)
-        lines += [f"  {offset:4d}  {label}" for label, offset in rows]
+        lines += [f"kernel {name}", f"  {_needs(kernel)}"]
+        lines += [f"  {row['offset']:4d}  {row['label']}" for row in kernel["parameters"]]
     for name, error in facts["refused"].items():
         lines += [f"kernel {name} is refused", *(f"  {line}" for line in error.splitlines())]
     lines += [f"global {name}: {size} bytes" for name, size in facts["globals"].items()]
     return "\n".join(lines) + "\n"
+
+
+def _needs(kernel: dict[str, Any]) -> str:
+    """What a launch of the kernel takes, in one line; what it does without is left out."""
+    size, registers = kernel["required_workgroup_size"], kernel["registers"]
+    parts = [f"workgroup {'x'.join(map(str, size))}" if size else f"<= {kernel['max_flat_workgroup_size']} items"]
+    parts.append(f"wave{kernel['wavefront_size']}")
+    parts += [f"{registers[key]} {key.upper()[:-1]}s" for key in ("vgprs", "agprs", "sgprs") if registers[key]]
+    spilled = sum(registers[key] or 0 for key in ("spilled_vgprs", "spilled_sgprs"))
+    parts += [f"{spilled} spilled"] if spilled else []
+    parts += [f"{name} {kernel[key]}" for name, key in (("LDS", "lds"), ("scratch", "scratch")) if kernel[key]]
+    parts.append(f"kernarg {kernel['kernarg_size']} bytes")
+    if kernel["hidden"]:
+        parts.append(f"hidden from {min(row['offset'] for row in kernel['hidden'])}")
+    if kernel["preloaded_words"]:
+        parts.append(f"{kernel['preloaded_words']} words preloaded")
+    return ", ".join(parts)

@@ -58,6 +58,7 @@ _KERNEL_REQUIRED = (
     ".private_segment_fixed_size",
 )
 _ARGUMENT_REQUIRED = (".offset", ".size", ".value_kind")
+_REGISTER_KEYS = (".vgpr_count", ".agpr_count", ".sgpr_count", ".vgpr_spill_count", ".sgpr_spill_count")
 _TYPE_WORDS = {
     str: ("a string", "a string"),
     int: ("an unsigned number", "an unsigned 32-bit number"),
@@ -84,6 +85,16 @@ class ArgumentMetadata(NamedTuple):
         return self.value_kind.startswith("hidden_")
 
 
+class RegisterUse(NamedTuple):
+    """Registers of one wave, and how many values of a lane or wave were spilled to memory; None where not stated."""
+
+    vgprs: int | None
+    agprs: int | None
+    sgprs: int | None
+    spilled_vgprs: int | None
+    spilled_sgprs: int | None
+
+
 @dataclass(frozen=True)
 class KernelMetadata:
     """One kernel. Sizes in bytes; `name` is `.name`, or `.symbol` without its `.kd`."""
@@ -99,6 +110,7 @@ class KernelMetadata:
     max_flat_workgroup_size: int | None = None
     wavefront_size: int | None = None
     uses_dynamic_stack: bool = False
+    registers: RegisterUse = RegisterUse(None, None, None, None, None)
 
 
 @dataclass(frozen=True)
@@ -211,7 +223,13 @@ def _kernel(row: Any, path: str) -> KernelMetadata:
         max_flat_workgroup_size=row.get(".max_flat_workgroup_size"),
         wavefront_size=row.get(".wavefront_size"),
         uses_dynamic_stack=row.get(".uses_dynamic_stack", False),
+        registers=RegisterUse(*[_count(row.get(key)) for key in _REGISTER_KEYS]),
     )
+
+
+def _count(value: Any) -> int | None:
+    """A number that is only shown: one that makes no sense counts as not stated, and refuses no kernel."""
+    return value if type(value) is int and 0 <= value < _LIMIT else None
 
 
 def _required_workgroup_size(row: dict[str, Any], path: str) -> tuple[int, int, int] | None:

@@ -2,6 +2,8 @@
 
 import json
 import re
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -20,8 +22,13 @@ def test_every_kernel_is_listed_with_its_arguments(capsys: pytest.CaptureFixture
     assert facts["code_object_version"] == 5
     assert len(facts["kernels"]) == 19
     saxpy = facts["kernels"]["saxpy"]
-    assert saxpy["arguments"] == ["arg0: float*", "arg1: float*", "arg2: float", "arg3: uint"]
-    assert saxpy["offsets"] == [0, 8, 16, 20]
+    assert saxpy["parameters"] == [
+        {"label": "arg0: float*", "offset": 0, "size": 8, "kind": "pointer", "access": None},
+        {"label": "arg1: float*", "offset": 8, "size": 8, "kind": "pointer", "access": None},
+        {"label": "arg2: float", "offset": 16, "size": 4, "kind": "value", "access": None},
+        {"label": "arg3: uint", "offset": 20, "size": 4, "kind": "value", "access": None},
+    ]
+    assert saxpy["hidden"][0] == {"kind": "hidden_block_count_x", "offset": 24, "size": 4}
     assert facts["kernels"]["reduce_lds"]["required_workgroup_size"] == [256, 1, 1]
     assert facts["kernels"]["reduce_lds"]["lds"] == 1024
 
@@ -31,6 +38,43 @@ def test_arguments_without_names_and_types_are_shown_as_untyped(capsys: pytest.C
     text = capsys.readouterr().out
     assert "kernel h_saxpy\n" in text
     assert "     0  arg0: pointer\n     8  arg1: pointer\n    16  arg2: untyped 4 bytes\n" in text
+
+
+def test_the_registers_of_a_kernel_are_those_that_llvm_reads(capsys: pytest.CaptureFixture[str]) -> None:
+    file = CORPUS / "clang/h_hip.gfx942.hsaco"
+    notes = run_tool("llvm-readobj-19", "--notes", str(file))
+    expected = [
+        {
+            key: int(re.findall(rf"\.{name}: +(\d+)", part)[0])
+            for key, name in (
+                ("vgprs", "vgpr_count"),
+                ("sgprs", "sgpr_count"),
+                ("agprs", "agpr_count"),
+                ("spilled_vgprs", "vgpr_spill_count"),
+                ("spilled_sgprs", "sgpr_spill_count"),
+            )
+        }
+        for part in notes.split("- .agpr_count:")[1:]
+        for part in ["  .agpr_count:" + part]
+    ]
+    assert main(["inspect", "--json", str(file)]) == 0
+    kernels = json.loads(capsys.readouterr().out)["kernels"]
+    assert [kernel["registers"] for kernel in kernels.values()] == expected
+
+
+def test_what_a_launch_takes_stands_in_one_line(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["inspect", str(CORPUS / "clang/h_hip.gfx942.hsaco")]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert (
+        lines[lines.index("kernel h_red") + 1]
+        == "  <= 1024 items, wave64, 6 VGPRs, 18 SGPRs, LDS 1024, kernarg 16 bytes"
+    )
+
+
+def test_a_reader_that_has_seen_enough_gets_no_traceback() -> None:
+    command = f"{sys.executable} -m hipgraph_cb inspect --json {CORPUS / 'clang/k_cl.gfx942.hsaco'} | head -c 10"
+    done = subprocess.run(["bash", "-c", command], capture_output=True, text=True, timeout=60, check=True)
+    assert (done.stdout, done.stderr) == ('{\n  "file"', "")
 
 
 def test_a_truncated_file_is_told_with_its_offset_and_status_1(

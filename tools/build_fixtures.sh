@@ -21,6 +21,7 @@ for source in hipgraph_cb/cli/kernels/demo samples/kernels/saxpy samples/kernels
   done
 done
 opencl tests/fixtures/conformance/conformance gfx942 2
+opencl tests/fixtures/conformance/arguments gfx942 2
 opencl tests/fixtures/virtual/endless gfx942 2
 opencl tests/fixtures/memory/generic gfx942 0
 clang-19 -x assembler --target=amdgcn-amd-amdhsa -mcpu=gfx942 tests/fixtures/loader/relocated.s \

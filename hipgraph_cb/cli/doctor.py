@@ -13,7 +13,7 @@ from hipgraph_cb import __version__
 from hipgraph_cb.errors import HipGraphError
 from hipgraph_cb.opening import open_device, process_choice
 
-PACKAGES = ("hip-python", "numpy", "pyelftools", "msgpack", "flatbuffers")
+PACKAGES = ("hip-python", "numpy", "msgpack")
 
 
 def configure(parser: argparse.ArgumentParser) -> None:

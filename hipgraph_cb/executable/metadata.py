@@ -95,6 +95,9 @@ class RegisterUse(NamedTuple):
     spilled_sgprs: int | None
 
 
+NOT_STATED = RegisterUse(None, None, None, None, None)
+
+
 @dataclass(frozen=True)
 class KernelMetadata:
     """One kernel. Sizes in bytes; `name` is `.name`, or `.symbol` without its `.kd`."""
@@ -110,7 +113,7 @@ class KernelMetadata:
     max_flat_workgroup_size: int | None = None
     wavefront_size: int | None = None
     uses_dynamic_stack: bool = False
-    registers: RegisterUse = RegisterUse(None, None, None, None, None)
+    registers: RegisterUse = NOT_STATED
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""Verifying code objects, warm: a real one of 6 KB, and built ones that grow in kernels. `llvm-readobj` stands beside."""
+"""Verifying code objects, warm: a real one of 6 KB beside `llvm-readobj`, and built ones that grow in kernels."""
 
 from __future__ import annotations
 

@@ -11,7 +11,8 @@ from hipgraph_cb.hip.node_parameters import KernelParameters, MemsetParameters, 
 from hipgraph_cb.recording.commands import Command, Copy, Dispatch, Fill, Location, Range, Update
 
 if TYPE_CHECKING:
-    from hipgraph_cb.hip.resources import BoundResources
+    from hipgraph_cb.backend.resources import BoundResources
+    from hipgraph_cb.hip.executable import HipExecutable
     from hipgraph_cb.recording.bindings import BoundRange
 
 Preparation = Callable[[Any], tuple[Any, ...]]
@@ -27,7 +28,7 @@ class CommandArguments:
         preparations: what prepares the arguments, by the type of the command.
     """
 
-    def __init__(self, resources: BoundResources, slots: Mapping[int, BoundRange] | None = None) -> None:
+    def __init__(self, resources: BoundResources[HipExecutable], slots: Mapping[int, BoundRange] | None = None) -> None:
         self.slots: Mapping[int, BoundRange] = {} if slots is None else slots
         self._resources = resources
         self._addresses = resources.addresses

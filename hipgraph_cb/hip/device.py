@@ -2,34 +2,28 @@
 
 from __future__ import annotations
 
-import itertools
-import time
-import weakref
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
-from hipgraph_cb.device import DEFAULT_TIMEOUT, Device, Resource
-from hipgraph_cb.errors import FailedPreconditionError, HipError, HipGraphError, InvalidArgumentError, NotFoundError
+from hipgraph_cb.backend.device import BackendDevice
+from hipgraph_cb.backend.handle import Handle
+from hipgraph_cb.backend.stream import QueueStream
+from hipgraph_cb.errors import HipError, InvalidArgumentError, NotFoundError
 from hipgraph_cb.executable.target_id import TargetId
-from hipgraph_cb.hip.api import STREAM_NON_BLOCKING, HipApi, logger
-from hipgraph_cb.hip.backlog import Backlog
+from hipgraph_cb.hip.api import STREAM_NON_BLOCKING, HipApi
 from hipgraph_cb.hip.buffer import HipBuffer
 from hipgraph_cb.hip.executable import HipExecutable
-from hipgraph_cb.hip.handle import Handle
 from hipgraph_cb.hip.limits import limits_from_properties
 from hipgraph_cb.hip.program import HipProgram
 from hipgraph_cb.hip.queue import Queue
-from hipgraph_cb.hip.stream import HipStream
 
 if TYPE_CHECKING:
     from hipgraph_cb.executable.verify import VerifiedExecutable
     from hipgraph_cb.recording.dependencies import JoinPolicy
     from hipgraph_cb.recording.recording import Recording
 
-Child = TypeVar("Child", bound=Resource)
 
-
-class HipDevice(Device):
+class HipDevice(BackendDevice):
     """GPU number `ordinal` of the HIP runtime.
 
     Args:
@@ -43,88 +37,32 @@ class HipDevice(Device):
     """
 
     backend = "hip"
+    runtime_error = HipError
 
     def __init__(
         self, ordinal: int = 0, *, is_virtual: bool = False, fault_report: Callable[[], str | None] | None = None
     ) -> None:
-        self.ordinal = ordinal
-        self.is_virtual = is_virtual
+        super().__init__(ordinal, is_virtual)
         self.api = HipApi(ordinal, fault_report)
-        self.backlog = Backlog()
-        self.queues: list[Queue] = []
         self._foreign: dict[int, Queue] = {}
-        self._children: weakref.WeakValueDictionary[int, Resource] = weakref.WeakValueDictionary()
-        self._numbers = itertools.count()
         self._check_ordinal()
         properties = self.api.call("hipGetDeviceProperties", ordinal)
         self.name = _text(properties.name)
         self.target = TargetId.parse(_text(properties.gcnArchName))
         self.limits = limits_from_properties(properties)
         self._queue = self._new_queue("the device's own stream")
-        self._drain = weakref.finalize(self, _drain, self.queues, self.backlog)
-        self._drain.atexit = False
 
     def fault_report(self) -> str | None:
         return None if self.api.fault_report is None else self.api.fault_report()
-
-    def synchronize(self, timeout: float | None = None) -> None:
-        self.check_open("synchronize")
-        self._wait(self.timeout if timeout is None else timeout)
-
-    def wait_for_queues(self) -> None:
-        """Wait, within the device's timeout, for everything that is not known to be done."""
-        self._wait(self.timeout)
 
     def queue_of(self, stream: Any) -> Queue:
         """The queue behind whatever `replay(stream=...)` takes."""
         if stream is None:
             return self._queue
-        if isinstance(stream, HipStream):
-            stream.check_open("replay")
-            if stream.device is not self:
-                raise FailedPreconditionError(
-                    "replay: the stream belongs to another device",
-                    found=stream.device.describe(),
-                    allowed=self.describe(),
-                )
-            return stream.queue
+        if isinstance(stream, QueueStream):
+            queue: Queue = self._queue_of_stream(stream)
+            return queue
         return self._foreign_queue(stream)
-
-    def close(self) -> None:
-        """Wait for all work, then close everything that was made from this device, then the device.
-
-        Raises:
-            DeadlineExceededError: work was not done in time; the device stays open.
-            HipError: work failed that nobody had waited for; everything is closed nevertheless.
-        """
-        if self._closed:
-            return
-        failure: HipError | None = None
-        try:
-            self._wait(self.timeout)
-        except HipError as error:
-            failure = error
-        super().close()
-        if failure is not None:
-            raise failure
-
-    def _release(self) -> None:
-        children = list(self._children.values())
-        for kind in (HipProgram, HipExecutable, HipBuffer, HipStream):
-            for child in reversed(children):
-                if isinstance(child, kind):
-                    _close(child)
-        self._drain()
-        for queue in self.queues:
-            queue.release()
-        self.queues.clear()
-
-    def _wait(self, timeout: float | None) -> None:
-        deadline = None if timeout is None else time.monotonic() + timeout
-        for queue in tuple(self.queues):
-            if queue.busy or queue.failed:
-                queue.wait(None if deadline is None else max(deadline - time.monotonic(), 0.0))
-        self.backlog.sweep()
 
     def _allocate(self, size: int, label: str | None) -> HipBuffer:
         return self._adopt(HipBuffer.allocate(self, size, label))
@@ -139,21 +77,15 @@ class HipDevice(Device):
         self.backlog.sweep()
         return self._adopt(HipProgram(self, recording, resources, policy))
 
-    def _stream(self, label: str | None) -> HipStream:
+    def _stream(self, label: str | None) -> QueueStream:
         self.backlog.sweep()
         queue = self._new_queue("a stream" if label is None else f"stream `{label}`")
-        return self._adopt(HipStream(self, queue, label))
-
-    def _adopt(self, child: Child) -> Child:
-        self._children[next(self._numbers)] = child
-        return child
+        return self._adopt(QueueStream(self, queue, label))
 
     def _new_queue(self, name: str) -> Queue:
         self.api.make_current()
         native = self.api.call("hipStreamCreateWithFlags", STREAM_NON_BLOCKING)
-        queue = Queue(self.api, native, name, Handle(self.api, native, "hipStreamDestroy"))
-        self.queues.append(queue)
-        return queue
+        return self._add_queue(Queue(self.api, native, name, Handle(self.api, native, "hipStreamDestroy")))
 
     def _foreign_queue(self, stream: Any) -> Queue:
         try:
@@ -167,8 +99,7 @@ class HipDevice(Device):
         queue = self._foreign.get(address)
         if queue is None:
             self._forget_idle_foreign_queues()
-            queue = self._foreign[address] = Queue(self.api, stream, f"the stream at {address:#x}")
-            self.queues.append(queue)
+            queue = self._foreign[address] = self._add_queue(Queue(self.api, stream, f"the stream at {address:#x}"))
         return queue
 
     def _forget_idle_foreign_queues(self) -> None:
@@ -190,22 +121,3 @@ class HipDevice(Device):
 
 def _text(value: bytes | str) -> str:
     return value.decode() if isinstance(value, bytes) else value
-
-
-def _close(child: Resource) -> None:
-    """Close one of many: what one of them has to say must not keep the others open."""
-    try:
-        child.close()
-    except HipGraphError as error:
-        logger.warning("while the device closed %s: %s", child.describe(), error)
-
-
-def _drain(queues: list[Queue], backlog: Backlog) -> None:
-    """The device is gone: what its launches use may go only when they are done."""
-    for queue in tuple(queues):
-        if queue.busy or queue.failed:
-            try:
-                queue.wait(DEFAULT_TIMEOUT)
-            except HipGraphError as error:
-                logger.warning("a device was let go with work in flight: %s", error)
-    backlog.sweep()

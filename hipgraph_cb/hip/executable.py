@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from hipgraph_cb.device import Executable
+from hipgraph_cb.backend.handle import Handle
+from hipgraph_cb.backend.owned import OwnedExecutable
 from hipgraph_cb.errors import HipError, NotFoundError
 from hipgraph_cb.hip.buffer import HipBuffer
-from hipgraph_cb.hip.handle import Handle
 
 if TYPE_CHECKING:
     from hipgraph_cb.executable.verify import VerifiedExecutable
@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 ERROR_NOT_FOUND = 500
 
 
-class HipExecutable(Executable):
-    """A HIP module. It goes when it is closed (or collected) and neither a program nor a global variable holds it."""
+class HipExecutable(OwnedExecutable):
+    """A HIP module."""
 
     _device: HipDevice
 
@@ -25,21 +25,21 @@ class HipExecutable(Executable):
         super().__init__(device, verified, label)
         device.api.make_current()
         native = device.api.call("hipModuleLoadData", verified.data, where=self.describe())
-        self.handle: Handle | None = Handle(device.api, native, "hipModuleUnload", keep=verified.data)
+        self.handle = Handle(device.api, native, "hipModuleUnload", keep=verified.data)
         self._functions: dict[str, int] = {}
 
     def function(self, export: str) -> int:
         """The address of the hipFunction_t of a kernel, asked for once."""
         function = self._functions.get(export)
         if function is None:
-            module = self._module()
+            module = self._loaded()
             where = f"kernel {export} of {self.describe()}"
             native = self._device.api.call("hipModuleGetFunction", module.native, export.encode(), where=where)
             function = self._functions[export] = int(native)
         return function
 
     def _global(self, name: str) -> HipBuffer:
-        module = self._module()
+        module = self._loaded()
         try:
             address, size = self._device.api.call("hipModuleGetGlobal", module.native, name.encode())
         except HipError as error:
@@ -47,12 +47,3 @@ class HipExecutable(Executable):
                 raise
             raise NotFoundError("global_: no such variable", where=self.describe(), found=repr(name)) from error
         return HipBuffer(self._device, int(size), int(address), module, name)
-
-    def _module(self) -> Handle:
-        handle = self.handle
-        if handle is None:
-            raise self.closed_error("executable")
-        return handle
-
-    def _release(self) -> None:
-        self.handle = None

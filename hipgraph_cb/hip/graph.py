@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from hipgraph_cb.backend.handle import Handle
 from hipgraph_cb.errors import HipError
 from hipgraph_cb.hip.api import HipApi
 from hipgraph_cb.hip.commands import CommandArguments
-from hipgraph_cb.hip.handle import Handle
 from hipgraph_cb.hip.lowering import add_nodes, change_node
 from hipgraph_cb.recording.dependencies import JoinPolicy
 

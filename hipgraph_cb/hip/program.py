@@ -7,18 +7,22 @@ import weakref
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from hipgraph_cb.backend.former import FormerBindings
+from hipgraph_cb.backend.resources import BoundResources
 from hipgraph_cb.device import Program
 from hipgraph_cb.errors import HipGraphError
+from hipgraph_cb.hip.buffer import HipBuffer
 from hipgraph_cb.hip.calls import StreamCalls, check_mode
 from hipgraph_cb.hip.commands import CommandArguments
+from hipgraph_cb.hip.executable import HipExecutable
 from hipgraph_cb.hip.graph import ExecutableGraph
-from hipgraph_cb.hip.rebinding import FormerBindings, SlotRecord
-from hipgraph_cb.hip.resources import BoundResources
+from hipgraph_cb.hip.rebinding import SlotRecord
 from hipgraph_cb.recording.bindings import resolve
 
 if TYPE_CHECKING:
+    from hipgraph_cb.backend.handle import Handle
+    from hipgraph_cb.backend.queue import LaunchQueue
     from hipgraph_cb.hip.device import HipDevice
-    from hipgraph_cb.hip.handle import Handle
     from hipgraph_cb.hip.queue import Queue
     from hipgraph_cb.recording.bindings import BoundRange
     from hipgraph_cb.recording.dependencies import JoinPolicy
@@ -43,7 +47,7 @@ class HipProgram(Program):
         self._api = device.api
         self._policy = policy
         self._default_queue = device.queue_of(None)
-        self._resources = BoundResources(device, recording, substitutes)
+        self._resources = BoundResources(device, recording, substitutes, (HipBuffer, HipExecutable))
         self._work = "a program without a label" if self.label is None else f"program `{self.label}`"
         self._needs = LaunchNeeds(recording, self._resources.handles)
         self._rebinding = threading.Lock()
@@ -147,7 +151,7 @@ class LaunchNeeds:
     """
 
     def __init__(self, recording: Recording, handles: list[Handle]) -> None:
-        self.tickets: dict[Queue, int] = {}
+        self.tickets: dict[LaunchQueue, int] = {}
         self.graph: ExecutableGraph | None = None
         self.executable: Any = None
         self.bound_handles: list[Handle] = []

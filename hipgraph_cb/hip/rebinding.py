@@ -9,12 +9,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
+from hipgraph_cb.backend.former import handles_of
 from hipgraph_cb.hip.commands import CommandArguments
 from hipgraph_cb.hip.graph import ExecutableGraph
 
 if TYPE_CHECKING:
-    from hipgraph_cb.hip.handle import Handle
-    from hipgraph_cb.hip.queue import Queue
     from hipgraph_cb.recording.bindings import BoundRange
     from hipgraph_cb.recording.recording import Recording
 
@@ -65,23 +64,3 @@ class SlotRecord:
             self.arguments.slots, self.handles = before, handles
             self._stale.update(touched)
             raise
-
-
-class FormerBindings:
-    """Memory that a program does not use any more, but launches may.
-
-    Attributes:
-        tickets: the last launch on each queue that used it.
-    """
-
-    def __init__(self, tickets: dict[Queue, int], handles: list[Handle]) -> None:
-        self.tickets = tickets
-        self._handles = handles
-
-    def release(self) -> None:
-        self._handles.clear()
-
-
-def handles_of(table: Table) -> list[Handle]:
-    """What keeps the memory of a table alive."""
-    return [bound.buffer.handle for bound in table.values()]

@@ -6,9 +6,9 @@ import weakref
 import pytest
 from support.scripted_hip import ILLEGAL_ADDRESS, NOT_READY, SUCCESS, ScriptedApi
 
+from hipgraph_cb.backend.backlog import Backlog
+from hipgraph_cb.backend.handle import Handle
 from hipgraph_cb.errors import DeadlineExceededError, HipError
-from hipgraph_cb.hip.backlog import Backlog
-from hipgraph_cb.hip.handle import Handle
 from hipgraph_cb.hip.queue import Queue
 
 

@@ -1,22 +1,24 @@
-"""Streams of the HIP backend."""
+"""Streams: a queue each."""
 
 from __future__ import annotations
 
+import logging
 import weakref
 from typing import TYPE_CHECKING
 
+from hipgraph_cb.backend.queue import LaunchQueue
 from hipgraph_cb.device import Stream
-from hipgraph_cb.hip.api import logger
-from hipgraph_cb.hip.queue import Queue
 
 if TYPE_CHECKING:
-    from hipgraph_cb.hip.device import HipDevice
+    from hipgraph_cb.backend.device import BackendDevice
+
+logger = logging.getLogger("hipgraph_cb")
 
 
-class HipStream(Stream):
-    """A HIP stream of its own, without order to the null stream."""
+class QueueStream(Stream):
+    """A queue of its own, without order to any other."""
 
-    def __init__(self, device: HipDevice, queue: Queue, label: str | None) -> None:
+    def __init__(self, device: BackendDevice, queue: LaunchQueue, label: str | None) -> None:
         self._device = device
         self.queue = queue
         self.label = label
@@ -24,7 +26,7 @@ class HipStream(Stream):
         self._abandon.atexit = False
 
     @property
-    def device(self) -> HipDevice:
+    def device(self) -> BackendDevice:
         return self._device
 
     def synchronize(self, timeout: float | None = None) -> None:
@@ -47,12 +49,12 @@ class HipStream(Stream):
 class AbandonedQueue:
     """A queue that nobody can enqueue to any more; it goes when it is idle."""
 
-    def __init__(self, queue: Queue, queues: list[Queue]) -> None:
+    def __init__(self, queue: LaunchQueue, queues: list[LaunchQueue]) -> None:
         self._queue = queue
         self._queues = queues
 
     @property
-    def tickets(self) -> dict[Queue, int]:
+    def tickets(self) -> dict[LaunchQueue, int]:
         return {self._queue: self._queue.enqueued}
 
     def release(self) -> None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Protocol
 
-from hipgraph_cb.hip.queue import Queue
+from hipgraph_cb.backend.queue import LaunchQueue
 
 FIRST_SWEEP = 64
 
@@ -17,7 +17,7 @@ class Retired(Protocol):
     """Something that nobody will use again, but launches may."""
 
     @property
-    def tickets(self) -> dict[Queue, int]: ...
+    def tickets(self) -> dict[LaunchQueue, int]: ...
 
     def release(self) -> None: ...
 

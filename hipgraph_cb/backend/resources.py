@@ -3,20 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
+from hipgraph_cb.backend.owned import OwnedBuffer, OwnedExecutable
 from hipgraph_cb.errors import FailedPreconditionError, InvalidArgumentError
-from hipgraph_cb.hip.buffer import HipBuffer
-from hipgraph_cb.hip.executable import HipExecutable
 
 if TYPE_CHECKING:
+    from hipgraph_cb.backend.handle import Handle
     from hipgraph_cb.device import Device
-    from hipgraph_cb.hip.handle import Handle
     from hipgraph_cb.recording.recording import Recording
 
 
-class BoundResources:
+ExecutableKind = TypeVar("ExecutableKind", bound=OwnedExecutable)
+
+
+class BoundResources(Generic[ExecutableKind]):
     """What the resource ids of one program mean.
+
+    Args:
+        kinds: what buffers and executables of the device's backend are.
 
     Attributes:
         objects: the live object of every id.
@@ -30,23 +35,27 @@ class BoundResources:
     """
 
     def __init__(
-        self, device: Device, recording: Recording, substitutes: Mapping[int | str, Any] | None = None
+        self,
+        device: Device,
+        recording: Recording,
+        substitutes: Mapping[int | str, Any] | None,
+        kinds: tuple[type[OwnedBuffer], type[ExecutableKind]],
     ) -> None:
         self.addresses: dict[int, int] = {}
-        self.executables: dict[int, HipExecutable] = {}
+        self.executables: dict[int, ExecutableKind] = {}
         self.handles: list[Handle] = []
         table = recording.resources
         objects = self.objects = table.complete(substitutes)
         for buffer in table.buffers.values():
-            live_buffer = own(objects[buffer.id], HipBuffer, device, f"buffer {buffer.name}")
+            live_buffer = own(objects[buffer.id], kinds[0], device, f"buffer {buffer.name}")
             self.addresses[buffer.id] = live_buffer.address
             self._keep(live_buffer)
         for executable in table.executables.values():
-            live_executable = own(objects[executable.id], HipExecutable, device, f"executable {executable.name}")
+            live_executable = own(objects[executable.id], kinds[1], device, f"executable {executable.name}")
             self.executables[executable.id] = live_executable
             self._keep(live_executable)
 
-    def _keep(self, resource: HipBuffer | HipExecutable) -> None:
+    def _keep(self, resource: OwnedBuffer | OwnedExecutable) -> None:
         if resource.handle is not None:
             self.handles.append(resource.handle)
 

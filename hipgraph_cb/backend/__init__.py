@@ -1,0 +1,1 @@
+"""What the backends share below the public types: launches with tickets, memory that outlives its owner, and so on."""

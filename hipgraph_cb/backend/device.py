@@ -1,0 +1,125 @@
+"""The life of a device: its queues, what was made from it, and closing all of that in order."""
+
+from __future__ import annotations
+
+import itertools
+import logging
+import time
+import weakref
+from typing import Any, TypeVar
+
+from hipgraph_cb.backend.backlog import Backlog
+from hipgraph_cb.backend.queue import LaunchQueue
+from hipgraph_cb.backend.stream import QueueStream
+from hipgraph_cb.device import DEFAULT_TIMEOUT, Buffer, Device, Executable, Program, Resource, Stream
+from hipgraph_cb.errors import FailedPreconditionError, HipGraphError
+
+logger = logging.getLogger("hipgraph_cb")
+
+Child = TypeVar("Child", bound=Resource)
+QueueType = TypeVar("QueueType", bound=LaunchQueue)
+
+
+class BackendDevice(Device):
+    """A device with queues. A backend adds what the queues are and how memory, code and programs are made.
+
+    Attributes:
+        queues: all that may have work, the device's own first.
+        backlog: what must outlive its owner because launches may still use it.
+    """
+
+    def __init__(self, ordinal: int, is_virtual: bool) -> None:
+        self.ordinal = ordinal
+        self.is_virtual = is_virtual
+        self.backlog = Backlog()
+        self.queues: list[LaunchQueue] = []
+        self._children: weakref.WeakValueDictionary[int, Resource] = weakref.WeakValueDictionary()
+        self._numbers = itertools.count()
+        self._drain = weakref.finalize(self, _drain, self.queues, self.backlog)
+        self._drain.atexit = False
+
+    def synchronize(self, timeout: float | None = None) -> None:
+        self.check_open("synchronize")
+        self._wait(self.timeout if timeout is None else timeout)
+
+    def wait_for_queues(self) -> None:
+        """Wait, within the device's timeout, for everything that is not known to be done."""
+        self._wait(self.timeout)
+
+    def close(self) -> None:
+        """Wait for all work, then close everything that was made from this device, then the device.
+
+        Raises:
+            DeadlineExceededError: work was not done in time; the device stays open.
+            HipError, HsaError: work failed that nobody had waited for; everything is closed nevertheless.
+        """
+        if self._closed:
+            return
+        failure: HipGraphError | None = None
+        try:
+            self._wait(self.timeout)
+        except self.runtime_error as error:
+            failure = error
+        super().close()
+        if failure is not None:
+            raise failure
+
+    runtime_error: type[HipGraphError]
+    """What failed work raises on this backend."""
+
+    def _release(self) -> None:
+        children = list(self._children.values())
+        for kind in (Program, Executable, Buffer, Stream):
+            for child in reversed(children):
+                if isinstance(child, kind):
+                    _close(child)
+        self._drain()
+        for queue in self.queues:
+            queue.release()
+        self.queues.clear()
+
+    def _wait(self, timeout: float | None) -> None:
+        deadline = None if timeout is None else time.monotonic() + timeout
+        for queue in tuple(self.queues):
+            if queue.busy or queue.failed:
+                queue.wait(None if deadline is None else max(deadline - time.monotonic(), 0.0))
+        self.backlog.sweep()
+
+    def _adopt(self, child: Child) -> Child:
+        """Note what was made from this device, so that it goes with it."""
+        self._children[next(self._numbers)] = child
+        return child
+
+    def _add_queue(self, queue: QueueType) -> QueueType:
+        self.queues.append(queue)
+        return queue
+
+    def _queue_of_stream(self, stream: QueueStream) -> Any:
+        """The queue of a stream that `replay` was given."""
+        stream.check_open("replay")
+        if stream.device is not self:
+            raise FailedPreconditionError(
+                "replay: the stream belongs to another device",
+                found=stream.device.describe(),
+                allowed=self.describe(),
+            )
+        return stream.queue
+
+
+def _close(child: Resource) -> None:
+    """Close one of many: what one of them has to say must not keep the others open."""
+    try:
+        child.close()
+    except HipGraphError as error:
+        logger.warning("while the device closed %s: %s", child.describe(), error)
+
+
+def _drain(queues: list[LaunchQueue], backlog: Backlog) -> None:
+    """The device is gone: what its launches use may go only when they are done."""
+    for queue in tuple(queues):
+        if queue.busy or queue.failed:
+            try:
+                queue.wait(DEFAULT_TIMEOUT)
+            except HipGraphError as error:
+                logger.warning("a device was let go with work in flight: %s", error)
+    backlog.sweep()

@@ -1,0 +1,113 @@
+"""A queue of launches with their count, and bounded waits on it.
+
+Every launch gets a ticket: its number on the queue. What a launch needs may go when the ticket is done.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from abc import ABC, abstractmethod
+
+from hipgraph_cb.errors import DeadlineExceededError, HipGraphError
+
+FIRST_PAUSE = 50e-6
+LONGEST_PAUSE = 1e-3
+EAGER_QUERIES = 50
+"""Queries without a pause at the start of a wait: most waits are shorter than one sleep."""
+
+
+class LaunchQueue(ABC):
+    """Work in order, on whatever the runtime has for that.
+
+    Attributes:
+        name: as messages call it.
+        lock: held while something is enqueued and its ticket is taken.
+        enqueued: the ticket of the last thing enqueued.
+        last_work: what that was, for messages.
+    """
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.lock = threading.Lock()
+        self.enqueued = 0
+        self.last_work = "nothing"
+        self._done = 0
+        self._failure: HipGraphError | None = None
+
+    @property
+    def busy(self) -> bool:
+        """Whether something is enqueued that is not known to be done. Asks nobody."""
+        return self._done < self.enqueued
+
+    @property
+    def failed(self) -> bool:
+        """Whether a failure was noticed that no wait has raised yet."""
+        return self._failure is not None
+
+    def is_done(self, ticket: int) -> bool:
+        """Whether the work with this ticket is known to be done. Asks nobody."""
+        return self._done >= ticket
+
+    def refresh(self) -> None:
+        """Ask once what is done. Failed work is done; the failure is kept for the next wait."""
+        if self.busy:
+            try:
+                self.poll()
+            except HipGraphError as error:
+                self._failure = error
+
+    @abstractmethod
+    def poll(self) -> bool:
+        """Ask the runtime what is done, and say whether all is.
+
+        Raises:
+            HipError, HsaError: work on the queue failed. It is done then, and the error is raised once.
+        """
+
+    @abstractmethod
+    def release(self) -> None:
+        """Give the runtime's object back if it is ours."""
+
+    def wait(self, timeout: float | None) -> None:
+        """Wait until all work is done, for `timeout` seconds at most (None: without an end).
+
+        It polls, so that Ctrl-C works and the wait is bounded (P4).
+
+        Raises:
+            DeadlineExceededError: not done in time.
+            HipError, HsaError: the work failed.
+        """
+        failure = self.take_failure()
+        if failure is not None:
+            raise failure
+        started = time.monotonic()
+        queries, pause = 0, FIRST_PAUSE
+        while not self.poll():
+            elapsed = time.monotonic() - started
+            if timeout is not None and elapsed >= timeout:
+                raise self._timeout(timeout)
+            queries += 1
+            if queries < EAGER_QUERIES:
+                time.sleep(0)
+                continue
+            time.sleep(pause if timeout is None else min(pause, timeout - elapsed))
+            pause = min(2 * pause, LONGEST_PAUSE)
+
+    def take_failure(self) -> HipGraphError | None:
+        """The failure that was noticed outside of a wait, if there is one; whoever takes it reports it."""
+        failure, self._failure = self._failure, None
+        return failure
+
+    def _standing(self) -> str:
+        """What a timeout says about the runtime's queue beyond the count of launches."""
+        return ""
+
+    def _timeout(self, timeout: float) -> DeadlineExceededError:
+        return DeadlineExceededError(
+            f"synchronize: the work was not done after {timeout:g} s",
+            where=self.name,
+            found=f"{self.enqueued - self._done} of {self.enqueued} launches not known to be done; "
+            f"the last one is {self.last_work}{self._standing()}",
+            next_step="give a longer timeout=, set device.timeout, or look for a kernel that does not end",
+        )

@@ -1,0 +1,1 @@
+"""The HSA-direct backend: recordings as AQL packets, through ctypes over libhsa-runtime64."""

@@ -7,12 +7,15 @@ from numpy.typing import NDArray
 
 from hipgraph_cb.virtual.isa import instruction_set
 from hipgraph_cb.virtual.isa.decode import decode
+from hipgraph_cb.virtual.isa.float_mode import FloatMode
 from hipgraph_cb.virtual.isa.gfx9_tables_generated import LAYOUTS
 from hipgraph_cb.virtual.isa.instruction import Instruction
 from hipgraph_cb.virtual.isa.placement import Placement
 from hipgraph_cb.virtual.isa.registry import CompileContext, compiler_of
 from hipgraph_cb.virtual.isa.state import State
 from hipgraph_cb.virtual.memory import Memory
+
+DEFAULT_MODE = FloatMode()
 
 
 def make_state(memory: Memory, *, groups: int = 1, waves_per_group: int = 1, lds_size: int = 0) -> State:
@@ -27,21 +30,21 @@ def run(state: State, mnemonic: str, form: str, **fields: int) -> None:
     execute(state, Instruction(0, 8, form, mnemonic, every_field))
 
 
-def run_code(state: State, code: str) -> None:
-    """Execute the instructions whose bytes `code` holds in hexadecimal."""
+def run_code(state: State, code: str, mode: FloatMode = DEFAULT_MODE) -> None:
+    """Execute the instructions whose bytes `code` holds in hexadecimal, under a float mode."""
     data, offset = bytes.fromhex(code), 0
     while offset < len(data):
         instruction = decode(data, offset)
-        execute(state, instruction)
+        execute(state, instruction, mode)
         offset = instruction.end
 
 
-def execute(state: State, instruction: Instruction) -> None:
+def execute(state: State, instruction: Instruction, mode: FloatMode = DEFAULT_MODE) -> None:
     """Compile and execute one instruction."""
     assert instruction_set.MODULES
     compiler = compiler_of(instruction.mnemonic)
     assert compiler is not None, f"{instruction.mnemonic} is not implemented"
-    step = compiler(instruction, CompileContext())
+    step = compiler(instruction, CompileContext(float_mode=mode))
     assert callable(step)
     with np.errstate(all="ignore"):
         step(state)

@@ -77,22 +77,6 @@ def test_an_instruction_without_meaning_is_named_and_never_skipped():
     assert (fault.workgroup, fault.wave, fault.lane, fault.offset) == ((0, 0, 0), 0, 2, 4)
 
 
-ROUNDING = assembled(
-    """
-  s_setreg_imm32_b32 hwreg(HW_REG_MODE, 0, 2), 3
-  v_add_f32 v1, 1.0, v2
-  s_endpgm
-""",
-    "010800ba03000000f2040202000081bf",
-)
-
-
-def test_arithmetic_under_another_rounding_mode_is_refused():
-    with pytest.raises(DeviceFault) as caught:
-        run_program(ROUNDING)
-    assert caught.value.description == ("v_add_f32 is not implemented with a rounding mode other than nearest even")
-
-
 DENORMALS = assembled(
     """
   s_load_dwordx2 s[8:9], s[0:1], 0x0

@@ -86,16 +86,19 @@ def _round_half_up(value: Values) -> Values:
 
 
 OPERATIONS: dict[str, Operation] = {
-    "v_cvt_f32_i32": operation("f32 i32", lambda value: value.astype(np.float32)),
-    "v_cvt_f32_u32": operation("f32 u32", lambda value: value.astype(np.float32)),
+    "v_cvt_f32_i32": operation("f32 i32", lambda value: value.astype(np.float32), directed="convert"),
+    "v_cvt_f32_u32": operation("f32 u32", lambda value: value.astype(np.float32), directed="convert"),
     "v_cvt_f64_i32": operation("f64 i32", lambda value: value.astype(np.float64)),
     "v_cvt_f64_u32": operation("f64 u32", lambda value: value.astype(np.float64)),
     "v_cvt_f64_f32": operation("f64 f32", lambda value: value.astype(np.float64), arithmetic=True),
-    "v_cvt_f32_f64": operation("f32 f64", lambda value: value.astype(np.float32), arithmetic=True),
-    "v_cvt_f16_f32": operation("f16 f32", lambda value: value.astype(np.float16), arithmetic=True),
+    # the rounding mode of f64 counts (as LLVM's SIModeRegister sets it)
+    "v_cvt_f32_f64": operation(
+        "f32 f64", lambda value: value.astype(np.float32), arithmetic=True, directed="convert", rounding="f64"
+    ),
+    "v_cvt_f16_f32": operation("f16 f32", lambda value: value.astype(np.float16), arithmetic=True, directed="convert"),
     "v_cvt_f32_f16": operation("f32 f16", lambda value: value.astype(np.float32), arithmetic=True),
-    "v_cvt_f16_u16": operation("f16 u16", lambda value: value.astype(np.float16)),
-    "v_cvt_f16_i16": operation("f16 i16", lambda value: value.astype(np.float16)),
+    "v_cvt_f16_u16": operation("f16 u16", lambda value: value.astype(np.float16), directed="convert"),
+    "v_cvt_f16_i16": operation("f16 i16", lambda value: value.astype(np.float16), directed="convert"),
     "v_cvt_u16_f16": operation("u16 f16", _integer(np.uint16)),
     "v_cvt_i16_f16": operation("i16 f16", _integer(np.int16)),
     "v_cvt_u32_f32": operation("u32 f32", _integer(np.uint32)),

@@ -19,10 +19,12 @@ from numpy.typing import NDArray
 
 from hipgraph_cb.virtual.isa.exact import odd_sum
 from hipgraph_cb.virtual.isa.float_alu import FMA, quieted
+from hipgraph_cb.virtual.isa.float_mode import NEAREST_EVEN
 from hipgraph_cb.virtual.isa.registry import CompileContext, Compiled, semantics
 from hipgraph_cb.virtual.isa.results import result_writer
+from hipgraph_cb.virtual.isa.rounding import corrected, narrowed
 from hipgraph_cb.virtual.isa.state import VCC, State
-from hipgraph_cb.virtual.isa.vector import operation, register_operations, sources
+from hipgraph_cb.virtual.isa.vector import operation, register_operations, rounded, rounding_mode, sources
 
 if TYPE_CHECKING:
     from hipgraph_cb.virtual.isa.instruction import Instruction
@@ -107,7 +109,8 @@ def _compile_scale(instruction: Instruction, context: CompileContext) -> Compile
 @semantics("v_div_fmas_f32", "v_div_fmas_f64")
 def _compile_fused(instruction: Instruction, context: CompileContext) -> Compiled:
     kind = instruction.mnemonic[-3:]
-    form, fma = FORMATS[kind], FMA[kind]
+    form, mode = FORMATS[kind], rounding_mode(kind, context)
+    fma = rounded(FMA[kind], "fma", kind, context)
     first, second, third = sources(instruction, (kind, kind, kind), context, arithmetic=True)
     write = result_writer(instruction, kind, context, arithmetic=True)
 
@@ -118,25 +121,32 @@ def _compile_fused(instruction: Instruction, context: CompileContext) -> Compile
         if scaled.any():
             middle = form.exponent_mask >> 1
             power = np.where(biased_exponent(addend, form) > middle, form.power, -form.power)
-            scaled_back = scaled_fma(first(state), second(state), addend, power)
+            scaled_back = scaled_fma(first(state), second(state), addend, power, mode)
             total = np.where(scaled, scaled_back, total)
         write(state, total)
 
     return step
 
 
-def scaled_fma(a: Float, b: Float, c: Float, power: NDArray[np.int64]) -> Float:
+def scaled_fma(a: Float, b: Float, c: Float, power: NDArray[np.int64], mode: int = NEAREST_EVEN) -> Float:
     """(a * b + c) * 2**power with one rounding, which matters where the result is denormal."""
     a, b, c, power = np.broadcast_arrays(a, b, c, power)
     if a.dtype == np.float32:
-        wide = odd_sum(a.astype(np.float64) * b.astype(np.float64), c.astype(np.float64))
-        return np.ldexp(wide, power).astype(np.float32)
+        wide = np.ldexp(odd_sum(a.astype(np.float64) * b.astype(np.float64), c.astype(np.float64)), power)
+        return narrowed(wide, np.float32, mode) if mode else wide.astype(np.float32)
     total = FMA["f64"](a, b, c)
     result = np.ldexp(total, power)
-    for lane in np.argwhere((np.abs(result) < np.finfo(np.float64).tiny) & np.isfinite(total) & (total != 0)):
+    inexact = np.isfinite(total) & (total != 0)
+    if not mode:
+        inexact &= np.abs(result) < np.finfo(np.float64).tiny
+    for lane in np.argwhere(inexact):
         place = tuple(lane)
         exact = Fraction(float(a[place])) * Fraction(float(b[place])) + Fraction(float(c[place]))
-        result[place] = round(exact * Fraction(2) ** (int(power[place]) + _DENORMAL_UNIT)) * 2.0**-_DENORMAL_UNIT
+        exact *= Fraction(2) ** int(power[place])
+        if abs(result[place]) < np.finfo(np.float64).tiny:
+            result[place] = round(exact * 2**_DENORMAL_UNIT) * 2.0**-_DENORMAL_UNIT
+        if mode:
+            result[place] = corrected(result[place], exact, mode)
     return result
 
 

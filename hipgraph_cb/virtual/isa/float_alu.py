@@ -18,10 +18,10 @@ from hipgraph_cb.virtual.isa.registry import CompileContext, Compiled, semantics
 from hipgraph_cb.virtual.isa.results import result_writer
 from hipgraph_cb.virtual.isa.vector import (
     Operation,
-    check_rounding,
     combine,
     operation,
     register_operations,
+    rounded,
     source,
     sources,
 )
@@ -144,11 +144,11 @@ def _widened(function: Callable[[Float], Float]) -> Callable[[Float], Float]:
 def _arithmetic(kind: str) -> dict[str, Operation]:
     two, three = f"{kind} {kind} {kind}", f"{kind} {kind} {kind} {kind}"
     return {
-        f"v_add_{kind}": operation(two, np.add, arithmetic=True),
-        f"v_mul_{kind}": operation(two, np.multiply, arithmetic=True),
+        f"v_add_{kind}": operation(two, np.add, arithmetic=True, directed="add"),
+        f"v_mul_{kind}": operation(two, np.multiply, arithmetic=True, directed="multiply"),
         f"v_min_{kind}": operation(two, minimum, arithmetic=True),
         f"v_max_{kind}": operation(two, maximum, arithmetic=True),
-        f"v_fma_{kind}": operation(three, FMA[kind], arithmetic=True),
+        f"v_fma_{kind}": operation(three, FMA[kind], arithmetic=True, directed="fma"),
     }
 
 
@@ -167,17 +167,25 @@ def _rounding(kind: str) -> dict[str, Operation]:
     }
 
 
+def _differences(kind: str) -> dict[str, Operation]:
+    two = f"{kind} {kind} {kind}"
+    return {
+        f"v_sub_{kind}": operation(two, np.subtract, arithmetic=True, directed="subtract"),
+        f"v_subrev_{kind}": operation(two, _reversed(np.subtract), arithmetic=True, directed="subtract_reversed"),
+        f"v_min3_{kind}": operation(f"{two} {kind}", minimum3, arithmetic=True),
+        f"v_max3_{kind}": operation(f"{two} {kind}", maximum3, arithmetic=True),
+        f"v_med3_{kind}": operation(f"{two} {kind}", median3, arithmetic=True),
+    }
+
+
 OPERATIONS: dict[str, Operation] = {
+    **{name: described for kind in ("f16", "f32") for name, described in _differences(kind).items()},
     **{name: described for kind in ("f16", "f32", "f64") for name, described in _arithmetic(kind).items()},
     **{name: described for kind in ("f16", "f32", "f64") for name, described in _rounding(kind).items()},
-    "v_sub_f16": operation("f16 f16 f16", np.subtract, arithmetic=True),
-    "v_subrev_f16": operation("f16 f16 f16", _reversed(np.subtract), arithmetic=True),
-    "v_sub_f32": operation("f32 f32 f32", np.subtract, arithmetic=True),
-    "v_subrev_f32": operation("f32 f32 f32", _reversed(np.subtract), arithmetic=True),
-    "v_mul_legacy_f32": operation("f32 f32 f32", multiply_legacy, arithmetic=True),
-    "v_mad_f16": operation("f16 f16 f16 f16", lambda a, b, c: a * b + c, arithmetic=True),
-    "v_mad_legacy_f16": operation("f16 f16 f16 f16", lambda a, b, c: a * b + c, arithmetic=True),
-    "v_fma_legacy_f16": operation("f16 f16 f16 f16", fma16, arithmetic=True),
+    "v_mul_legacy_f32": operation("f32 f32 f32", multiply_legacy, arithmetic=True, directed="multiply_legacy"),
+    "v_mad_f16": operation("f16 f16 f16 f16", lambda a, b, c: a * b + c, arithmetic=True, directed="mad"),
+    "v_mad_legacy_f16": operation("f16 f16 f16 f16", lambda a, b, c: a * b + c, arithmetic=True, directed="mad"),
+    "v_fma_legacy_f16": operation("f16 f16 f16 f16", fma16, arithmetic=True, directed="fma"),
     "v_rcp_iflag_f32": operation("f32 f32", reciprocal, arithmetic=True),
     "v_exp_f32": operation("f32 f32", np.exp2, arithmetic=True),
     "v_exp_legacy_f32": operation("f32 f32", np.exp2, arithmetic=True),
@@ -189,23 +197,12 @@ OPERATIONS: dict[str, Operation] = {
     "v_cos_f32": operation("f32 f32", cosine, arithmetic=True),
     "v_sin_f16": operation("f16 f16", sine, arithmetic=True),
     "v_cos_f16": operation("f16 f16", cosine, arithmetic=True),
-    "v_ldexp_f16": operation("f16 f16 i16", scale, arithmetic=True),
-    "v_ldexp_f32": operation("f32 f32 i32", scale, arithmetic=True),
-    "v_ldexp_f64": operation("f64 f64 i32", scale, arithmetic=True),
+    "v_ldexp_f16": operation("f16 f16 i16", scale, arithmetic=True, directed="scale"),
+    "v_ldexp_f32": operation("f32 f32 i32", scale, arithmetic=True, directed="scale"),
+    "v_ldexp_f64": operation("f64 f64 i32", scale, arithmetic=True, directed="scale"),
     "v_frexp_exp_i16_f16": operation("i16 f16", lambda value: exponent(value).astype(np.int16)),
     "v_frexp_exp_i32_f32": operation("i32 f32", exponent),
     "v_frexp_exp_i32_f64": operation("i32 f64", exponent),
-    **{
-        f"v_min3_{kind}": operation(f"{kind} {kind} {kind} {kind}", minimum3, arithmetic=True)
-        for kind in ("f16", "f32")
-    },
-    **{
-        f"v_max3_{kind}": operation(f"{kind} {kind} {kind} {kind}", maximum3, arithmetic=True)
-        for kind in ("f16", "f32")
-    },
-    **{
-        f"v_med3_{kind}": operation(f"{kind} {kind} {kind} {kind}", median3, arithmetic=True) for kind in ("f16", "f32")
-    },
 }
 register_operations(OPERATIONS)
 
@@ -214,11 +211,18 @@ register_operations(OPERATIONS)
 def _compile_accumulate(instruction: Instruction, context: CompileContext) -> Compiled:
     """D = S0 * S1 + D; fused for fmac, rounded twice for mac."""
     kind = instruction.mnemonic[-3:]
-    check_rounding(kind, context)
     readers = sources(instruction, (kind, kind), context, arithmetic=True)
     readers.append(_accumulator(instruction, kind))
-    function = FMA[kind] if "fmac" in instruction.mnemonic else lambda a, b, c: a * b + c
-    return combine(function, readers, result_writer(instruction, kind, context, arithmetic=True))
+    return combine(
+        _fused_or_not(instruction, kind, context), readers, result_writer(instruction, kind, context, arithmetic=True)
+    )
+
+
+def _fused_or_not(instruction: Instruction, kind: str, context: CompileContext) -> Callable[..., Any]:
+    """a * b + c, with one rounding where the mnemonic says fma, else with two."""
+    if "fma" in instruction.mnemonic:
+        return rounded(FMA[kind], "fma", kind, context)
+    return rounded(lambda a, b, c: a * b + c, "mad", kind, context)
 
 
 def _accumulator(instruction: Instruction, kind: str) -> Reader:
@@ -234,10 +238,10 @@ def _accumulator(instruction: Instruction, kind: str) -> Reader:
 def _compile_with_literal(instruction: Instruction, context: CompileContext) -> Compiled:
     """mk: D = S0 * K + S1; ak: D = S0 * S1 + K, with K the literal."""
     kind = instruction.mnemonic[-3:]
-    check_rounding(kind, context)
     first, second = sources(instruction, (kind, kind), context, arithmetic=True)
     constant = typed(vector_reader32(LITERAL, instruction.literal, kind), kind, negate=False, absolute=False)
     multiply_by_literal = "mk" in instruction.mnemonic
     readers = [first, constant, second] if multiply_by_literal else [first, second, constant]
-    function = FMA[kind] if "fma" in instruction.mnemonic else lambda a, b, c: a * b + c
-    return combine(function, readers, result_writer(instruction, kind, context, arithmetic=True))
+    return combine(
+        _fused_or_not(instruction, kind, context), readers, result_writer(instruction, kind, context, arithmetic=True)
+    )

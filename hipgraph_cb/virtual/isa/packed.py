@@ -12,8 +12,9 @@ from hipgraph_cb.virtual.isa.exact import fma16, fma32
 from hipgraph_cb.virtual.isa.float_alu import maximum, minimum
 from hipgraph_cb.virtual.isa.operands import VGPR_BASE, Reader, constant_value, field, typed, vector_reader32
 from hipgraph_cb.virtual.isa.registry import CompileContext, Compiled, UnsupportedInstruction, semantics
+from hipgraph_cb.virtual.isa.results import flush_denormals
 from hipgraph_cb.virtual.isa.state import State
-from hipgraph_cb.virtual.isa.vector import check_rounding, keeps_denormals
+from hipgraph_cb.virtual.isa.vector import keeps_denormals, rounded
 
 if TYPE_CHECKING:
     from hipgraph_cb.virtual.isa.instruction import Instruction
@@ -22,6 +23,8 @@ Function = Callable[..., Any]
 _NAMES = ("src0", "src1", "src2")
 
 
+# what `rounding.directed` calls these
+_DIRECTED = {"add": "add", "mul": "multiply", "fma": "fma"}
 PACKED16: dict[str, tuple[Function, int, str]] = {
     "v_pk_add_f16": (np.add, 2, "f16"),
     "v_pk_mul_f16": (np.multiply, 2, "f16"),
@@ -67,6 +70,22 @@ def _half_source(instruction: Instruction, index: int, kind: str, high: bool) ->
     return typed(read, kind, negate=negate, absolute=False, upper=upper)
 
 
+def _float_function(instruction: Instruction, function: Function, kind: str, context: CompileContext) -> Function:
+    """`function` under the rounding and denormal modes."""
+    name = _DIRECTED.get(instruction.mnemonic.split("_")[2])
+    if name is not None:
+        function = rounded(function, name, kind, context)
+    flush_operands, flush_result = (not keeps_denormals(kind, context, bit) for bit in (1, 2))
+    if not flush_operands and not flush_result:
+        return function
+
+    def apply(*operands: Any) -> Any:
+        value = function(*(map(flush_denormals, operands) if flush_operands else operands))
+        return flush_denormals(value) if flush_result else value
+
+    return apply
+
+
 def _half_function(function: Function, count: int) -> Function:
     if count == 2:
         return lambda readers, state: function(readers[0](state), readers[1](state))
@@ -91,9 +110,7 @@ def _saturated(function: Function, kind: str) -> Function:
 def _compile_packed16(instruction: Instruction, context: CompileContext) -> Compiled:
     function, count, kind = PACKED16[instruction.mnemonic]
     if kind == "f16":
-        check_rounding(kind, context)
-        if not keeps_denormals(kind, context, 3):
-            raise UnsupportedInstruction("flushed f16 denormals")
+        function = _float_function(instruction, function, kind, context)
     clamp = bool(field(instruction, "clamp"))
     if clamp and kind != "f16":
         function = _saturated(function, kind)
@@ -123,16 +140,17 @@ def _single_source(instruction: Instruction, index: int, high: bool) -> Reader:
 
 @semantics(*PACKED32)
 def _compile_packed32(instruction: Instruction, context: CompileContext) -> Compiled:
-    check_rounding("f32", context)
-    if not keeps_denormals("f32", context, 3) or field(instruction, "clamp"):
-        raise UnsupportedInstruction("clamp or flushed denormals")
     function, count = PACKED32[instruction.mnemonic]
+    function = _float_function(instruction, function, "f32", context)
+    clamp = bool(field(instruction, "clamp"))
     low = [_single_source(instruction, index, False) for index in range(count)]
     high = [_single_source(instruction, index, True) for index in range(count)]
     apply, destination = _half_function(function, count), instruction.fields["vdst"]
 
     def step(state: State) -> None:
         bottom, top = apply(low, state), apply(high, state)
+        if clamp:
+            bottom, top = _clamp_half(bottom), _clamp_half(top)
         state.write_vgpr(destination, bottom.view(np.uint32))
         state.write_vgpr(destination + 1, top.view(np.uint32))
 
@@ -172,19 +190,20 @@ def _mixed_source(instruction: Instruction, index: int) -> Reader:
 
 @semantics("v_mad_mix_f32", "v_mad_mixlo_f16", "v_mad_mixhi_f16", "v_fma_mix_f32", "v_fma_mixlo_f16", "v_fma_mixhi_f16")
 def _compile_mixed(instruction: Instruction, context: CompileContext) -> Compiled:
-    check_rounding("f32", context)
+    fused = rounded(fma32, "fma", "f32", context)
     first, second, third = (_mixed_source(instruction, index) for index in range(3))
     destination, clamp = instruction.fields["vdst"], bool(field(instruction, "clamp"))
     form = instruction.mnemonic.split("_")[2]
+    to_half = rounded(lambda value: value.astype(np.float16), "convert", "f16", context)
 
     def step(state: State) -> None:
-        total: NDArray[Any] = fma32(first(state), second(state), third(state))
+        total: NDArray[Any] = fused(first(state), second(state), third(state))
         if clamp:
             total = _clamp_half(total)
         if form == "mix":
             state.write_vgpr(destination, total.view(np.uint32))
             return
-        half = total.astype(np.float16).view(np.uint16).astype(np.uint32)
+        half = to_half(total).view(np.uint16).astype(np.uint32)
         old = state.read_vgpr(destination)
         if form == "mixlo":
             state.write_vgpr(destination, old & np.uint32(0xFFFF0000) | half)
@@ -238,7 +257,7 @@ def _compile_integer_dot(instruction: Instruction, context: CompileContext) -> C
 @semantics("v_dot2_f32_f16")
 def _compile_half_dot(instruction: Instruction, context: CompileContext) -> Compiled:
     """S2 + a0 * b0 + a1 * b1, products and sums in f32, in this order."""
-    check_rounding("f32", context)
+    multiply_add = rounded(lambda a, b, c: a * b + c, "mad", "f32", context)
     low = [_half_source(instruction, index, "f16", False) for index in (0, 1)]
     high = [_half_source(instruction, index, "f16", True) for index in (0, 1)]
     _, negate = _modifiers(instruction, 2, False)
@@ -250,7 +269,7 @@ def _compile_half_dot(instruction: Instruction, context: CompileContext) -> Comp
     def step(state: State) -> None:
         total = third(state)
         for first, second in (low, high):
-            total = total + first(state).astype(np.float32) * second(state).astype(np.float32)
+            total = multiply_add(first(state).astype(np.float32), second(state).astype(np.float32), total)
         state.write_vgpr(destination, total.view(np.uint32))
 
     return step

@@ -116,7 +116,7 @@ def _transform(instruction: Instruction, kind: str, context: CompileContext, ari
         steps.append(_clamp(context.float_mode.dx10_clamp))
     mode = context.float_mode
     if arithmetic and not (mode.denormals_f32 if kind == "f32" else mode.denormals_f16_f64) & 2:
-        steps.append(_flush)
+        steps.append(flush_denormals)
     if not steps:
         return None
 
@@ -137,6 +137,7 @@ def _clamp(nan_becomes_zero: bool) -> Transform:
     return clamp
 
 
-def _flush(value: Any) -> Any:
+def flush_denormals(value: Any) -> Any:
+    """`value` with denormals replaced by zero of the same sign."""
     tiny = np.finfo(value.dtype).tiny
     return np.where(np.abs(value) < tiny, np.copysign(value.dtype.type(0), value), value)

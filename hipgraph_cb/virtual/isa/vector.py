@@ -25,6 +25,7 @@ from hipgraph_cb.virtual.isa.operands import (
 )
 from hipgraph_cb.virtual.isa.registry import CompileContext, Compiled, Step, UnsupportedInstruction, semantics
 from hipgraph_cb.virtual.isa.results import Writer, result_writer
+from hipgraph_cb.virtual.isa.rounding import directed
 
 if TYPE_CHECKING:
     from hipgraph_cb.virtual.isa.instruction import Instruction
@@ -39,7 +40,9 @@ class Operation:
     Attributes:
         function: arrays of the source kinds -> array of the result kind.
         kinds: of the result, then of each source.
-        arithmetic: float arithmetic, which flushes denormals when the mode says so and obeys the rounding mode.
+        arithmetic: float arithmetic, which flushes denormals when the mode says so.
+        directed: the name that `rounding.directed` knows the function by, where it obeys the rounding mode.
+        rounding: the kind whose rounding mode counts, where that is not the result's.
         saturating: the function to use for an integer operation with the clamp bit.
     """
 
@@ -47,6 +50,8 @@ class Operation:
     kinds: tuple[str, ...]
     arithmetic: bool = False
     saturating: Function | None = None
+    directed: str | None = None
+    rounding: str | None = None
 
 
 def operation(signature: str, function: Function, **options: Any) -> Operation:
@@ -115,11 +120,16 @@ def _flushing(reader: Reader, kind: str, context: CompileContext) -> Reader:
     return flushed(reader, kind)
 
 
-def check_rounding(kind: str, context: CompileContext) -> None:
-    """Refuse float arithmetic under a rounding mode other than nearest even."""
+def rounding_mode(kind: str, context: CompileContext) -> int:
+    """The rounding mode of float results of `kind`; 0 is nearest even."""
     mode = context.float_mode
-    if kind[0] == "f" and (mode.round_f32 if kind == "f32" else mode.round_f16_f64):
-        raise UnsupportedInstruction("a rounding mode other than nearest even")
+    return mode.round_f32 if kind == "f32" else mode.round_f16_f64
+
+
+def rounded(function: Function, name: str, kind: str, context: CompileContext, *, like: str | None = None) -> Function:
+    """`function`, or what `rounding.directed` has for its `name` where the mode of `like` (or `kind`) is no nearest."""
+    mode = rounding_mode(like or kind, context)
+    return directed(name, kind, mode) if mode else function
 
 
 def combine(function: Function, readers: list[Reader], write: Writer) -> Step:
@@ -137,8 +147,8 @@ def combine(function: Function, readers: list[Reader], write: Writer) -> Step:
 def compile_operation(instruction: Instruction, context: CompileContext, described: Operation) -> Compiled:
     """The closure of `instruction`, whose meaning is `described`."""
     result_kind, function = described.kinds[0], described.function
-    if described.arithmetic:
-        check_rounding(result_kind, context)
+    if described.directed:
+        function = rounded(function, described.directed, result_kind, context, like=described.rounding)
     clamp = field(instruction, "clamp") or (instruction.sdwa or {}).get("clamp", 0)
     if clamp and result_kind[0] != "f":
         if described.saturating is None:

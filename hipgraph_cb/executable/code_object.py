@@ -22,6 +22,7 @@ from hipgraph_cb.executable.symbols import (
 from hipgraph_cb.executable.target_id import TargetId
 
 ELF_MAGIC = b"\x7fELF"
+_ZIP_MAGIC = b"PK\x03\x04"
 ELF_HEADER_SIZE = 64
 OSABI_AMDGPU_HSA = 64
 MACHINE_AMDGPU = 224
@@ -154,7 +155,7 @@ def read_target(data: bytes) -> TargetId:
 
 def _check_header(data: bytes) -> None:
     if data[:4] != ELF_MAGIC:
-        raise _bad_header("the file is not ELF", 0, data[:4].hex(" ") or "no bytes", ELF_MAGIC.hex(" "))
+        raise _not_elf(data[:4])
     if len(data) < ELF_HEADER_SIZE:
         raise OutOfRangeError(
             "the ELF header is truncated",
@@ -184,6 +185,16 @@ def _check_header(data: bytes) -> None:
         )
     if kind != TYPE_SHARED:
         raise _bad_header("the ELF header has the wrong type", 16, str(kind), "3 (ET_DYN)")
+
+
+def _not_elf(magic: bytes) -> InvalidArgumentError:
+    error = _bad_header("the file is not ELF", 0, magic.hex(" ") or "no bytes", ELF_MAGIC.hex(" "))
+    if magic == _ZIP_MAGIC:
+        error.next_step = (
+            "this is a ZIP archive; if it is an IREE module, compile it with "
+            "--iree-hal-dump-executable-binaries-to=DIR and give a file from there"
+        )
+    return error
 
 
 def _bad_header(what: str, offset: int, found: str, allowed: str) -> InvalidArgumentError:

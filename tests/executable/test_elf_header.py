@@ -80,6 +80,19 @@ def test_bytes_without_the_magic_are_no_elf_file(data, found):
     )
 
 
+def test_a_zip_archive_is_told_how_iree_gives_its_code_objects():
+    with pytest.raises(InvalidArgumentError) as caught:
+        CodeObject(b"PK\x03\x04" + bytes(100))
+    assert str(caught.value) == (
+        "the file is not ELF\n"
+        "  where: file offset 0\n"
+        "  found: 50 4b 03 04\n"
+        "  allowed: 7f 45 4c 46\n"
+        "  next: this is a ZIP archive; if it is an IREE module, compile it with "
+        "--iree-hal-dump-executable-binaries-to=DIR and give a file from there"
+    )
+
+
 def test_a_header_of_63_bytes_is_truncated():
     with pytest.raises(OutOfRangeError) as caught:
         CodeObject(elf.header()[:63])

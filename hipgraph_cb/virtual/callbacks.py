@@ -44,33 +44,81 @@ class Codes:
         """Codes that are no failure: they leave the fault report as it is."""
 
 
-class CallGate:
-    """The state that all calls of one virtual library share.
+class SharedCalls:
+    """What the calls of all virtual libraries of a process share: they lead to the same GPUs.
 
     Attributes:
         lock: held while a call runs; waits give it up.
         changed: to be notified when something a call may wait for has happened.
         faults: what `fault_report` tells.
-        remembered, remember: last-error state. `remember(code)` is called for a code other than 0, and for every code
-            while `remembered` is true.
         on_interrupted_wait: called with the lock when Ctrl-C ends a wait.
+        closing: the process ends.
+        depth: how many calls of the thread that holds the lock are inside each other.
+        sleepers: how many threads wait in a call.
+        deferred: releases to apply when the call that runs is over.
+        refusal: why all calls are refused, or None.
     """
 
-    def __init__(self, codes: Codes, interrupts: Interrupts, faults: FaultLog) -> None:
-        self.codes = codes
-        self.faults = faults
+    def __init__(self, interrupts: Interrupts, faults: FaultLog) -> None:
         self.interrupts = interrupts
+        self.faults = faults
         self.lock = threading.RLock()
         self.changed = threading.Condition(self.lock)
-        self.remember: Callable[[int], None] = lambda code: None
-        self.remembered: object = ()
         self.on_interrupted_wait: Callable[[], None] = lambda: None
         self.closing = False
-        self._depth = 0
-        self._sleepers = 0
-        self._deferred: deque[Callable[[], object]] = deque()
-        self._refusal: tuple[int, str] | None = None
+        self.depth = 0
+        self.sleepers = 0
+        self.deferred: deque[Callable[[], object]] = deque()
+        self.refusal: str | None = None
         self._workers: set[int] = set()
+
+    def add_worker(self) -> None:
+        """Declare the calling thread to be one that runs enqueued work."""
+        self._workers.add(threading.get_ident())
+
+    def is_worker(self) -> bool:
+        """The calling thread runs enqueued work."""
+        return threading.get_ident() in self._workers
+
+    def refuse_after_fork(self) -> None:
+        """To be run in a forked child: no worker exists there, and the lock may be held by a thread that is gone."""
+        self.faults.reset_lock()
+        self.refusal = (
+            f"process {os.getpid()} was forked from one that uses the virtual GPU, whose worker threads do not exist "
+            'here; start it with multiprocessing\'s "spawn" method (or subprocess) instead of fork'
+        )
+
+    def close(self, seconds: float) -> None:
+        """Make waiting calls return, and wait up to `seconds` for the calls of other threads to leave."""
+        self.closing = True
+        deadline = time.monotonic() + seconds
+        if self.lock.acquire(timeout=seconds):
+            try:
+                self.changed.notify_all()
+                while self.sleepers > 0 and time.monotonic() < deadline:
+                    self.changed.wait(_POLL_SECONDS)
+            finally:
+                self.lock.release()
+
+
+class CallGate:
+    """What every call of one virtual library passes.
+
+    Attributes:
+        shared: what it shares with the other library; `lock`, `changed`, `faults` and `interrupts` are from there.
+        remembered, remember: last-error state. `remember(code)` is called for a code other than 0, and for every code
+            while `remembered` is true.
+    """
+
+    def __init__(self, codes: Codes, shared: SharedCalls) -> None:
+        self.codes = codes
+        self.shared = shared
+        self.lock = shared.lock
+        self.changed = shared.changed
+        self.faults = shared.faults
+        self.interrupts = shared.interrupts
+        self.remember: Callable[[int], None] = lambda code: None
+        self.remembered: object = ()
         self._main = threading.main_thread().ident
 
     # -- making callbacks ------------------------------------------------------------------------------------------
@@ -110,21 +158,21 @@ class CallGate:
     def _entry(
         self, name: str, function: Callable[..., int | None], on_error: int | None, remembers: bool
     ) -> Callable[..., int]:
-        lock, quiet, interrupts = self.lock, self.codes.quiet, self.interrupts
+        shared, lock, quiet, interrupts = self.shared, self.lock, self.codes.quiet, self.interrupts
 
         def entry(*arguments: Any) -> int:
             try:
-                if self._refusal is not None:
+                if shared.refusal is not None:
                     return self._refuse(name, on_error)
                 with lock:
-                    self._depth += 1
+                    shared.depth += 1
                     try:
                         code = function(*arguments) or 0
                     except BaseException as error:  # noqa: BLE001 - C code must get an answer, whatever happens
                         code = self._failed(name, error, on_error)
                     finally:
-                        self._depth -= 1
-                    if self._deferred and self._depth == 0:
+                        shared.depth -= 1
+                    if shared.deferred and shared.depth == 0:
                         self._apply_deferred()
                     if remembers and (code or self.remembered):
                         if code not in quiet:
@@ -145,8 +193,8 @@ class CallGate:
         def release(*arguments: Any) -> int:
             # In the middle of a call of this thread, or on a worker, this is garbage collection at work: what is
             # released may be what that call, or the operation that runs, stands on.
-            if self._refusal is None and self._is_busy_here():
-                self._deferred.append(lambda: run(*arguments))
+            if self.shared.refusal is None and self._is_busy_here():
+                self.shared.deferred.append(lambda: run(*arguments))
                 return 0
             return run(*arguments)
 
@@ -167,18 +215,18 @@ class CallGate:
         return unlocked_entry
 
     def _is_busy_here(self) -> bool:
-        if threading.get_ident() in self._workers:
+        if self.shared.is_worker():
             return True
         if not self.lock.acquire(blocking=False):
             return False  # another thread is inside, so this one is not
         try:
-            return self._depth > 0
+            return self.shared.depth > 0
         finally:
             self.lock.release()
 
     def _apply_deferred(self) -> None:
-        while self._deferred:
-            self._deferred.popleft()()
+        while self.shared.deferred:
+            self.shared.deferred.popleft()()
 
     # -- failures --------------------------------------------------------------------------------------------------
 
@@ -203,8 +251,8 @@ class CallGate:
         return self.codes.unknown if on_error is None else on_error
 
     def _refuse(self, name: str, on_error: int | None) -> int:
-        code, reason = self._refusal or (self.codes.unknown, "")
-        self.faults.replace(f"{name}: {reason}")
+        code = self.codes.not_initialized
+        self.faults.replace(f"{name}: {self.shared.refusal}")
         return code if on_error is None else on_error
 
     # -- waiting ---------------------------------------------------------------------------------------------------
@@ -219,12 +267,12 @@ class CallGate:
         deadline = None if timeout is None else time.monotonic() + timeout
         is_main = threading.get_ident() == self._main
         while not is_done():
-            if self.closing:
+            if self.shared.closing:
                 raise CallError(self.codes.deinitialized)
-            if threading.get_ident() in self._workers:
+            if self.shared.is_worker():
                 raise CallError(self.codes.unknown, "a blocking call from a host function would wait for itself")
             if is_main and self.interrupts.pending:
-                self.on_interrupted_wait()
+                self.shared.on_interrupted_wait()
                 raise KeyboardInterrupt
             left = _POLL_SECONDS if deadline is None else min(_POLL_SECONDS, deadline - time.monotonic())
             if left <= 0:
@@ -233,37 +281,11 @@ class CallGate:
         return True
 
     def _sleep(self, seconds: float) -> None:
-        depth, self._depth = self._depth, 0
-        self._sleepers += 1
+        shared = self.shared
+        depth, shared.depth = shared.depth, 0
+        shared.sleepers += 1
         try:
             self.changed.wait(seconds)
         finally:
-            self._sleepers -= 1
-            self._depth = depth
-
-    def add_worker(self) -> None:
-        """Declare the calling thread to be one that runs enqueued work."""
-        self._workers.add(threading.get_ident())
-
-    # -- fork and exit ---------------------------------------------------------------------------------------------
-
-    def refuse_after_fork(self) -> None:
-        """To be run in a forked child: no worker exists there, and the lock may be held by a thread that is gone."""
-        self.faults.reset_lock()
-        self._refusal = (
-            self.codes.not_initialized,
-            f"process {os.getpid()} was forked from one that uses the virtual GPU, whose worker threads do not exist "
-            'here; start it with multiprocessing\'s "spawn" method (or subprocess) instead of fork',
-        )
-
-    def close(self, seconds: float) -> None:
-        """Make waiting calls return, and wait up to `seconds` for the calls of other threads to leave."""
-        self.closing = True
-        deadline = time.monotonic() + seconds
-        if self.lock.acquire(timeout=seconds):
-            try:
-                self.changed.notify_all()
-                while self._sleepers > 0 and time.monotonic() < deadline:
-                    self.changed.wait(_POLL_SECONDS)
-            finally:
-                self.lock.release()
+            shared.sleepers -= 1
+            shared.depth = depth

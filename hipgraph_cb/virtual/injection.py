@@ -10,7 +10,7 @@ from typing import Any
 
 from hipgraph_cb.errors import InvalidArgumentError, NotFoundError
 from hipgraph_cb.virtual.callbacks import CallError, CallGate
-from hipgraph_cb.virtual.hip.api import FUNCTIONS, ApiFunction
+from hipgraph_cb.virtual.exported import ApiFunction
 from hipgraph_cb.virtual.native_library import NativeLibrary
 
 
@@ -50,11 +50,19 @@ class Interceptor:
     """Puts a counting wrapper between the slots and the functions.
 
     Args:
+        functions: what the library exports in Python.
         addresses: the native code of each function, which the wrappers call.
     """
 
-    def __init__(self, library: NativeLibrary, gate: CallGate, addresses: Mapping[str, int]) -> None:
+    def __init__(
+        self,
+        library: NativeLibrary,
+        gate: CallGate,
+        functions: Mapping[str, ApiFunction],
+        addresses: Mapping[str, int],
+    ) -> None:
         self._library = library
+        self._functions = functions
         self._gate = gate
         self._addresses = addresses
         self._wrappers: dict[str, int] = {}
@@ -101,7 +109,7 @@ class Interceptor:
         injected = {injection.function for injection in self._injections}
         for name, address in self._addresses.items():
             wrapped = bool(self._counts) or name in injected
-            self._library.wire(name, self._wrapper(FUNCTIONS[name]) if wrapped else address)
+            self._library.wire(name, self._wrapper(self._functions[name]) if wrapped else address)
 
     def _wrapper(self, function: ApiFunction) -> int:
         if function.name not in self._wrappers:

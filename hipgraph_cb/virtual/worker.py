@@ -13,7 +13,7 @@ import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
-from hipgraph_cb.virtual.callbacks import CallGate
+from hipgraph_cb.virtual.callbacks import SharedCalls
 
 
 @dataclass(frozen=True)
@@ -28,7 +28,7 @@ class Operation:
     """A piece of enqueued work.
 
     Args:
-        step: does a part of the work, without the gate's lock; returns True when nothing is left. It gets the
+        step: does a part of the work, without the lock; returns True when nothing is left. It gets the
             operation, to ask `should_stop` of.
         label: what it is, for people.
 
@@ -75,7 +75,7 @@ class Operation:
 
 
 class Worker:
-    """One device's worker. All methods except the thread itself need the gate's lock.
+    """One device's worker. All methods except the thread itself need the lock of `calls`.
 
     Args:
         on_failure: called, with the lock, with an operation and the exception that ended it.
@@ -86,14 +86,14 @@ class Worker:
     """
 
     def __init__(
-        self, gate: CallGate, seed: int, name: str, on_failure: Callable[[Operation, BaseException], Failure]
+        self, calls: SharedCalls, seed: int, name: str, on_failure: Callable[[Operation, BaseException], Failure]
     ) -> None:
-        self._gate = gate
+        self._calls = calls
         self.random = random.Random(seed)
         self._name = name
         self._on_failure = on_failure
         self._ready: list[Operation] = []
-        self._wake = threading.Condition(gate.lock)
+        self._wake = threading.Condition(calls.lock)
         self._thread: threading.Thread | None = None
         self._unfinished = 0
         self.running: Operation | None = None
@@ -132,8 +132,8 @@ class Worker:
             self.running.stop_reason = reason
 
     def join(self, seconds: float) -> None:
-        """Wait for the thread to end, after the gate has been closed. Without the lock."""
-        with self._gate.lock:
+        """Wait for the thread to end, after `calls` have been closed. Without the lock."""
+        with self._calls.lock:
             self._wake.notify_all()
         if self._thread is not None:
             self._thread.join(seconds)
@@ -166,12 +166,12 @@ class Worker:
                         finished.append((follower, follower._inherited))
                     else:
                         follower.worker._make_ready(follower)
-        self._gate.changed.notify_all()
+        self._calls.changed.notify_all()
 
     def _run(self) -> None:
-        with self._gate.lock:
-            self._gate.add_worker()
-            while not self._gate.closing:
+        with self._calls.lock:
+            self._calls.add_worker()
+            while not self._calls.closing:
                 if not self._ready:
                     self._wake.wait()
                     continue
@@ -180,7 +180,7 @@ class Worker:
     def _take_a_step(self, operation: Operation) -> None:
         self.running = operation
         error: BaseException | None = None
-        self._gate.lock.release()
+        self._calls.lock.release()
         try:
             if not operation.started:
                 operation.started = time.perf_counter()
@@ -188,7 +188,7 @@ class Worker:
         except BaseException as failure:  # noqa: BLE001 - whatever it is, the waiting call reports it
             is_finished, error = True, failure
         finally:
-            self._gate.lock.acquire()
+            self._calls.lock.acquire()
         self.running = None
         if is_finished:
             self._ready.remove(operation)

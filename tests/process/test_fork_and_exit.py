@@ -35,7 +35,7 @@ def test_a_fork_while_another_thread_is_inside_a_call_does_not_hang_the_child():
     from hip import hip
     held, leave = threading.Event(), threading.Event()
     def hold():
-        with runtime._gate.lock:
+        with runtime.machine.calls.lock:
             held.set()
             leave.wait(30)
     threading.Thread(target=hold).start()

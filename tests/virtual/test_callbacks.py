@@ -8,7 +8,7 @@ import threading
 
 import pytest
 
-from hipgraph_cb.virtual.callbacks import CallError, CallGate, Codes
+from hipgraph_cb.virtual.callbacks import CallError, CallGate, Codes, SharedCalls
 from hipgraph_cb.virtual.fault_log import FaultLog
 from hipgraph_cb.virtual.interrupts import Interrupts
 
@@ -17,7 +17,7 @@ CODES = Codes(unknown=999, not_initialized=3, deinitialized=4, quiet=(600,))
 
 @pytest.fixture
 def gate():
-    return CallGate(CODES, Interrupts(), FaultLog())
+    return CallGate(CODES, SharedCalls(Interrupts(), FaultLog()))
 
 
 def native(gate, function, *types, name="hipThing", **options):
@@ -162,9 +162,9 @@ def test_a_wait_ends_when_the_process_does(gate):
     waiting = native(gate, lambda: gate.wait(lambda: False) and None)
     thread = threading.Thread(target=lambda: results.append(waiting()))
     thread.start()
-    while not gate._sleepers:
+    while not gate.shared.sleepers:
         thread.join(0.01)
-    gate.close(5)
+    gate.shared.close(5)
     thread.join(5)
     assert results == [4]
 
@@ -172,7 +172,7 @@ def test_a_wait_ends_when_the_process_does(gate):
 def test_after_a_fork_every_call_is_refused_with_advice(gate):
     calls = []
     call = native(gate, lambda: calls.append(1))
-    gate.refuse_after_fork()
+    gate.shared.refuse_after_fork()
     assert call() == 3
     assert calls == []
     assert 'start it with multiprocessing\'s "spawn" method' in gate.faults.report()

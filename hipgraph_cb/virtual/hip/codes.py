@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from enum import IntEnum
 
+from hipgraph_cb.virtual.callbacks import Codes
+
 
 class Code(IntEnum):
     """hipError_t."""
@@ -82,6 +84,13 @@ class Code(IntEnum):
     RUNTIME_MEMORY = 1052
     RUNTIME_OTHER = 1053
 
+
+CALL_CODES = Codes(
+    unknown=Code.UNKNOWN,
+    not_initialized=Code.NOT_INITIALIZED,
+    deinitialized=Code.DEINITIALIZED,
+    quiet=(Code.NOT_READY,),
+)
 
 NAMES: dict[int, str] = {
     0: "hipSuccess",

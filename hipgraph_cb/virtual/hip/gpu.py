@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from hipgraph_cb.executable.target_id import TargetId
-from hipgraph_cb.virtual.hip.gpus import GpuModel
 from hipgraph_cb.virtual.hip.stream import Stream
+from hipgraph_cb.virtual.models import GpuModel
 from hipgraph_cb.virtual.worker import Worker
 
 

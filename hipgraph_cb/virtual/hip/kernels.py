@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import struct
-import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 from hipgraph_cb.executable.hidden_args import LaunchShape, write_hidden
 from hipgraph_cb.virtual.callbacks import CallError
 from hipgraph_cb.virtual.dispatch import ExecutionSettings, execute
-from hipgraph_cb.virtual.faults import DeviceFault, FaultKind
+from hipgraph_cb.virtual.faults import DeviceFault
 from hipgraph_cb.virtual.hip.codes import Code
 from hipgraph_cb.virtual.hip.native import load_bytes, load_pointer, load_pointers, require
 from hipgraph_cb.virtual.hip.work import NodeKind
 from hipgraph_cb.virtual.launch import Launch
+from hipgraph_cb.virtual.watchdog import Watchdog
 
 if TYPE_CHECKING:
     from hipgraph_cb.executable.verify import VerifiedExport
@@ -85,33 +85,13 @@ class KernelLaunch:
             packet_address=packet_address,
             queue_address=queue_address,
         )
-        watch = _Watch(runtime, operation)
+        watchdog = Watchdog(runtime.settings.watchdog, operation)
         settings = ExecutionSettings(seed=runtime.settings.seed, target=gpu.target.processor)
         try:
-            execute(launch, runtime.memory, interrupted=watch.must_stop, settings=settings)
+            execute(launch, runtime.memory, interrupted=watchdog.must_stop, settings=settings)
         except DeviceFault as fault:
-            if fault.kind is FaultKind.TIMEOUT and watch.reason:
-                fault.what = f"{fault.kind.title}: {watch.reason}"
+            watchdog.explain(fault)
             raise
-
-
-class _Watch:
-    """Says when a running kernel has to stop, and why."""
-
-    def __init__(self, runtime: HipRuntime, operation: Operation | None) -> None:
-        self._operation = operation
-        self._limit = runtime.settings.watchdog
-        self._deadline = time.monotonic() + self._limit if self._limit else float("inf")
-        self.reason: str | None = None
-
-    def must_stop(self) -> bool:
-        if self._operation is not None and self._operation.stop_reason is not None:
-            self.reason = self._operation.stop_reason
-        elif time.monotonic() > self._deadline:
-            self.reason = (
-                f"stopped by the watchdog after {self._limit:g} s (HIPGRAPH_CB_VIRTUAL_WATCHDOG changes or lifts it)"
-            )
-        return self.reason is not None
 
 
 def _place(runtime: HipRuntime, gpu: Gpu, launch: KernelLaunch) -> tuple[int, int, int]:

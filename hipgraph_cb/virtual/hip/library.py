@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from functools import partial
 from importlib import import_module
 
-from hipgraph_cb.virtual.callbacks import CallGate
 from hipgraph_cb.virtual.hip.api import FUNCTIONS
 from hipgraph_cb.virtual.hip.codes import Code
-from hipgraph_cb.virtual.hip.runtime import HipRuntime
 from hipgraph_cb.virtual.hip.symbol_versions import VERSIONS, symbol_version
 from hipgraph_cb.virtual.native_library import NativeLibrary
 from hipgraph_cb.virtual.shared_object import ExportedFunction
@@ -47,20 +44,3 @@ def load_library() -> NativeLibrary:
         fallback = Code.DEINITIALIZED if function.fallback is None else function.fallback
         exported.append(ExportedFunction(function.name, symbol_version(function.name), fallback))
     return NativeLibrary(SONAMES, exported, VERSIONS)
-
-
-def wire(library: NativeLibrary, runtime: HipRuntime, gate: CallGate) -> dict[str, int]:
-    """Point every slot at its Python function; returns the addresses, to be put back after a slot was replaced."""
-    addresses = {}
-    for function in FUNCTIONS.values():
-        addresses[function.name] = gate.callback(
-            function.name,
-            partial(function.implementation, runtime),
-            function.arguments,
-            result_type=function.result,
-            on_error=function.on_error,
-            releases=function.releases,
-            remembers=function.remembers,
-        )
-        library.wire(function.name, addresses[function.name])
-    return addresses

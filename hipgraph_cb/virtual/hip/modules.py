@@ -12,10 +12,10 @@ from hipgraph_cb.virtual.hip.api import HANDLE, POINTER, UINT, api
 from hipgraph_cb.virtual.hip.codes import Code
 from hipgraph_cb.virtual.hip.gpu import Gpu
 from hipgraph_cb.virtual.hip.kernels import Function
-from hipgraph_cb.virtual.hip.mapped_code import read_code
 from hipgraph_cb.virtual.hip.native import load_text, require, store_int, store_pointer
 from hipgraph_cb.virtual.hip.runtime import HipRuntime
 from hipgraph_cb.virtual.loader import LoadedModule, load
+from hipgraph_cb.virtual.mapped_code import read_code
 from hipgraph_cb.virtual.memory import OutOfMemory
 
 

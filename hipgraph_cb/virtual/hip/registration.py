@@ -17,12 +17,12 @@ from hipgraph_cb.virtual.hip.codes import Code
 from hipgraph_cb.virtual.hip.copies import copy_async, copy_now
 from hipgraph_cb.virtual.hip.kernels import Function, make_launch
 from hipgraph_cb.virtual.hip.launches import attribute_of_function
-from hipgraph_cb.virtual.hip.mapped_code import read_code, read_mapped
 from hipgraph_cb.virtual.hip.modules import Module, function_handle, load_module
 from hipgraph_cb.virtual.hip.native import load_text, require, store_int, store_pointer
 from hipgraph_cb.virtual.hip.runtime import HipRuntime
 from hipgraph_cb.virtual.hip.structures import Dim3, FunctionAttributes
 from hipgraph_cb.virtual.hip.submit import submit
+from hipgraph_cb.virtual.mapped_code import read_code, read_mapped
 
 if TYPE_CHECKING:
     from hipgraph_cb.virtual.hip.gpu import Gpu

@@ -3,24 +3,16 @@
 from __future__ import annotations
 
 import threading
-import traceback
-from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from hipgraph_cb.errors import InvalidArgumentError
-from hipgraph_cb.executable.target_id import TargetId
 from hipgraph_cb.virtual.callbacks import CallError, CallGate
-from hipgraph_cb.virtual.faults import DeviceFault
+from hipgraph_cb.virtual.handles import HandleTable
 from hipgraph_cb.virtual.hip.allocations import Allocations
-from hipgraph_cb.virtual.hip.codes import NAMES, Code
+from hipgraph_cb.virtual.hip.codes import Code
 from hipgraph_cb.virtual.hip.gpu import Gpu
-from hipgraph_cb.virtual.hip.gpus import MODELS
-from hipgraph_cb.virtual.hip.handles import HandleTable
 from hipgraph_cb.virtual.hip.profile import PROFILES
 from hipgraph_cb.virtual.hip.stream import Stream
-from hipgraph_cb.virtual.memory import Memory, MemoryFault
-from hipgraph_cb.virtual.settings import Settings
-from hipgraph_cb.virtual.worker import Failure, Operation, Worker
+from hipgraph_cb.virtual.machine import Machine
 
 if TYPE_CHECKING:
     from hipgraph_cb.virtual.hip.event import Event
@@ -31,8 +23,6 @@ if TYPE_CHECKING:
     from hipgraph_cb.virtual.hip.pools import Pool
     from hipgraph_cb.virtual.hip.registration import FatBinary
 
-HOST_ARENA = 4 << 30
-"""Address space for pinned host memory, beside that of the devices."""
 _STREAM_LEGACY, _STREAM_PER_THREAD = 1, 2
 
 
@@ -60,13 +50,13 @@ class ThreadState(threading.local):
 class HipRuntime:
     """All state of the virtual library; functions of `FUNCTIONS` get it as their first argument."""
 
-    def __init__(self, targets: Sequence[str], settings: Settings, gate: CallGate) -> None:
+    def __init__(self, machine: Machine, gate: CallGate) -> None:
         self.gate = gate
-        self.settings = settings
+        self.settings = settings = machine.settings
         self.profile = PROFILES[settings.profile]
         self.thread = ThreadState()
-        self.memory = Memory(settings.memory * len(targets) + HOST_ARENA)
-        self.gpus = [self._gpu(ordinal, text) for ordinal, text in enumerate(targets)]
+        self.memory = machine.memory
+        self.gpus = [Gpu(gpu.ordinal, gpu.target, gpu.model, gpu.worker) for gpu in machine.gpus]
         self.allocations = Allocations(self.memory, settings.memory)
         self.streams: HandleTable[Stream] = HandleTable(Code.INVALID_HANDLE)
         self.events: HandleTable[Event] = HandleTable(Code.INVALID_HANDLE)
@@ -87,19 +77,6 @@ class HipRuntime:
         self.last_errors: dict[int, int] = {}
         gate.remembered = self.last_errors
         gate.remember = self._remember
-        gate.on_interrupted_wait = self._stop_kernels
-
-    def _gpu(self, ordinal: int, text: str) -> Gpu:
-        target = TargetId.parse(text)
-        model = MODELS.get(target.processor)
-        if model is None:
-            raise InvalidArgumentError(
-                "there is no virtual GPU of this kind", found=repr(text), allowed=", ".join(MODELS)
-            )
-        if text == model.processor:
-            target = TargetId.parse(text + model.features)
-        worker = Worker(self.gate, self.settings.seed + ordinal, f"hipgraph_cb-gpu{ordinal}", self._failure_of)
-        return Gpu(ordinal, target, model, worker)
 
     def _primary_context(self, ordinal: int) -> Context:
         context = Context(ordinal)
@@ -139,37 +116,3 @@ class HipRuntime:
             self.last_errors[thread] = int(code)
         elif not code and not self.profile.last_error_is_sticky:
             self.last_errors.pop(thread, None)
-
-    def reseed(self, seed: int) -> None:
-        """Start the random generators of all devices anew."""
-        with self.gate.lock:
-            for gpu in self.gpus:
-                gpu.worker.random.seed(seed + gpu.ordinal)
-
-    # -- faults ----------------------------------------------------------------------------------------------------
-
-    def _failure_of(self, operation: Operation, error: BaseException) -> Failure:
-        """What a wait tells about an operation that has failed; the text is in the fault report from now on."""
-        if isinstance(error, DeviceFault):
-            code, text = error.hip_code, error.report()
-        elif isinstance(error, MemoryFault):
-            code, text = int(Code.ILLEGAL_ADDRESS), str(error)
-        elif isinstance(error, CallError):
-            code, text = error.code, error.note or f"failed with {NAMES.get(error.code, error.code)}"
-        else:
-            code, text = int(Code.UNKNOWN), "".join(traceback.format_exception(error)).rstrip()
-        failure = Failure(code, f"{operation.label}: {text}")
-        self.gate.faults.add(failure.text)
-        return failure
-
-    def _stop_kernels(self) -> None:
-        for gpu in self.gpus:
-            gpu.worker.stop_running("stopped because Ctrl-C ended the wait for it")
-
-    def close(self, seconds: float = 2.0) -> None:
-        """At exit: stop the workers and let waiting calls return."""
-        for gpu in self.gpus:
-            gpu.worker.stop_running("stopped because the process ends")
-        self.gate.close(seconds)
-        for gpu in self.gpus:
-            gpu.worker.join(seconds)

@@ -10,7 +10,7 @@ import pytest
 from support.bundle import bundle_of
 from support.hip_program import CORPUS, KERNELS, Arguments, code_of, done
 
-from hipgraph_cb.virtual.hip.mapped_code import read_code, read_mapped
+from hipgraph_cb.virtual.mapped_code import read_code, read_mapped
 
 
 def test_what_is_no_elf_file_is_an_invalid_image(hip):

@@ -1,0 +1,100 @@
+"""The virtual GPUs of this process: one memory and one worker each, whichever library they are reached through."""
+
+from __future__ import annotations
+
+import traceback
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from hipgraph_cb.errors import InvalidArgumentError
+from hipgraph_cb.executable.target_id import TargetId
+from hipgraph_cb.virtual.callbacks import CallError, SharedCalls
+from hipgraph_cb.virtual.fault_log import FaultLog
+from hipgraph_cb.virtual.faults import DeviceFault, FaultKind
+from hipgraph_cb.virtual.interrupts import Interrupts
+from hipgraph_cb.virtual.memory import Memory, MemoryFault
+from hipgraph_cb.virtual.models import MODELS, GpuModel
+from hipgraph_cb.virtual.settings import Settings
+from hipgraph_cb.virtual.worker import Failure, Operation, Worker
+
+HOST_ARENA = 4 << 30
+"""Address space for pinned host memory, beside that of the devices."""
+_UNKNOWN = 999
+
+
+@dataclass(frozen=True)
+class VirtualGpu:
+    """One device: what it is, and the thread that runs its work."""
+
+    ordinal: int
+    target: TargetId
+    model: GpuModel
+    worker: Worker
+
+
+class Machine:
+    """All virtual GPUs of the process.
+
+    Attributes:
+        targets: the processors by ordinal, as they were asked for.
+        memory: one arena for all devices and for pinned host memory, so every device can reach every range.
+        calls: what the calls of both libraries share.
+    """
+
+    def __init__(self, targets: Sequence[str], settings: Settings) -> None:
+        self.targets = tuple(targets)
+        self.settings = settings
+        self.faults = FaultLog()
+        self.interrupts = Interrupts()
+        self.calls = SharedCalls(self.interrupts, self.faults)
+        self.calls.on_interrupted_wait = self._stop_kernels
+        models = [_model(text) for text in self.targets]
+        self.memory = Memory(settings.memory * len(targets) + HOST_ARENA)
+        self.gpus = [
+            VirtualGpu(ordinal, target, model, self._worker(ordinal)) for ordinal, (target, model) in enumerate(models)
+        ]
+
+    def _worker(self, ordinal: int) -> Worker:
+        return Worker(self.calls, self.settings.seed + ordinal, f"hipgraph_cb-gpu{ordinal}", self._failure_of)
+
+    def reseed(self, seed: int) -> None:
+        """Start the random generators of all devices anew."""
+        with self.calls.lock:
+            for gpu in self.gpus:
+                gpu.worker.random.seed(seed + gpu.ordinal)
+
+    def _failure_of(self, operation: Operation, error: BaseException) -> Failure:
+        """What a wait tells about an operation that has failed; the text is in the fault report from now on."""
+        if isinstance(error, DeviceFault):
+            code, text = error.hip_code, error.report()
+        elif isinstance(error, MemoryFault):
+            code, text = FaultKind.ILLEGAL_ADDRESS.hip_code, str(error)
+        elif isinstance(error, CallError):
+            code, text = error.code, error.note or f"failed with code {error.code}"
+        else:
+            code, text = _UNKNOWN, "".join(traceback.format_exception(error)).rstrip()
+        failure = Failure(code, f"{operation.label}: {text}")
+        self.faults.add(failure.text)
+        return failure
+
+    def _stop_kernels(self) -> None:
+        for gpu in self.gpus:
+            gpu.worker.stop_running("stopped because Ctrl-C ended the wait for it")
+
+    def close(self, seconds: float = 2.0) -> None:
+        """At exit: stop the workers and let waiting calls return."""
+        for gpu in self.gpus:
+            gpu.worker.stop_running("stopped because the process ends")
+        self.calls.close(seconds)
+        for gpu in self.gpus:
+            gpu.worker.join(seconds)
+
+
+def _model(text: str) -> tuple[TargetId, GpuModel]:
+    target = TargetId.parse(text)
+    model = MODELS.get(target.processor)
+    if model is None:
+        raise InvalidArgumentError("there is no virtual GPU of this kind", found=repr(text), allowed=", ".join(MODELS))
+    if text == model.processor:
+        target = TargetId.parse(text + model.features)
+    return target, model

@@ -1,0 +1,40 @@
+"""Says when a running kernel has to stop, and why."""
+
+from __future__ import annotations
+
+import time
+
+from hipgraph_cb.virtual.faults import DeviceFault, FaultKind
+from hipgraph_cb.virtual.worker import Operation
+
+
+class Watchdog:
+    """Watches one launch.
+
+    Args:
+        limit: seconds it may take, or 0 for any time.
+        operation: whose `stop_reason` ends it, or None.
+
+    Attributes:
+        reason: why it had to stop, once it had to.
+    """
+
+    def __init__(self, limit: float, operation: Operation | None) -> None:
+        self._operation = operation
+        self._limit = limit
+        self._deadline = time.monotonic() + limit if limit else float("inf")
+        self.reason: str | None = None
+
+    def must_stop(self) -> bool:
+        if self._operation is not None and self._operation.stop_reason is not None:
+            self.reason = self._operation.stop_reason
+        elif time.monotonic() > self._deadline:
+            self.reason = (
+                f"stopped by the watchdog after {self._limit:g} s (HIPGRAPH_CB_VIRTUAL_WATCHDOG changes or lifts it)"
+            )
+        return self.reason is not None
+
+    def explain(self, fault: DeviceFault) -> None:
+        """Let the fault of a kernel that was stopped say why."""
+        if fault.kind is FaultKind.TIMEOUT and self.reason:
+            fault.what = f"{fault.kind.title}: {self.reason}"

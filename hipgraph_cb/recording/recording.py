@@ -174,6 +174,12 @@ class Recording(Sequence[Command]):
 
         return to_mermaid(self, join=join)
 
+    def to_html(self, *, join: JoinPolicy = JoinPolicy.AUTO) -> str:
+        """The graph as one self-contained page for a browser. See `hipgraph_cb.export.html`."""
+        from hipgraph_cb.export.html import to_html
+
+        return to_html(self, join=join)
+
     def to_json(self, *, indent: int | None = 2) -> str:
         """All of it as JSON, for tools. See `hipgraph_cb.export.json`."""
         from hipgraph_cb.export.json import to_json

@@ -60,6 +60,8 @@ class FakeParameter:
     size: int
     kind: FakeKind
     type_name: str | None
+    access: str | None = None
+    is_const: bool = False
 
     @property
     def label(self) -> str:

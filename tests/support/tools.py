@@ -19,11 +19,11 @@ def run_tool(*command: str) -> str:
     return subprocess.run(command, check=True, capture_output=True, text=True).stdout
 
 
-def require_tool(name: str) -> None:
+def require_tool(name: str, packages: str = "clang-19 lld-19 llvm-19") -> None:
     """Leave the test out when `name` is not installed; fail in continuous integration."""
     if shutil.which(name) is not None:
         return
-    message = f"{name} is not installed (Debian: apt-get install clang-19 lld-19 llvm-19)"
+    message = f"{name} is not installed (Debian: apt-get install {packages})"
     if os.environ.get("CI"):
         pytest.fail(message)
     pytest.skip(message)

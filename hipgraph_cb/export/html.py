@@ -125,4 +125,4 @@ def _hazards(recording: Recording) -> list[dict[str, Any]]:
 
 
 def _part(name: str) -> str:
-    return files("hipgraph_cb.export").joinpath("viewer", name).read_text(encoding="utf-8")
+    return (files("hipgraph_cb.export") / "viewer" / name).read_text(encoding="utf-8")

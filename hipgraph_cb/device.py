@@ -17,6 +17,7 @@ from hipgraph_cb.buffers import Buffer, BufferView, byte_count, host_bytes
 from hipgraph_cb.errors import (
     InvalidArgumentError,
     NotFoundError,
+    UnimplementedError,
 )
 from hipgraph_cb.loaded import Executable, Export
 from hipgraph_cb.resource import Resource
@@ -36,6 +37,7 @@ __all__ = [
     "Buffer",
     "BufferView",
     "Device",
+    "Event",
     "Executable",
     "Export",
     "Program",
@@ -67,6 +69,22 @@ class Stream(Resource):
             DeadlineExceededError: it was not done in time; the message says what was waited for.
             HipError: the work failed.
         """
+
+
+class Event(Resource):
+    """What one recording signals and another one waits for.
+
+    Attributes:
+        is_signalled: whether the last replay that signals or resets it has left it signalled. It follows the order in
+            which replays are called, not that in which they run.
+    """
+
+    kind = "event"
+    is_signalled = False
+
+    @property
+    @abstractmethod
+    def device(self) -> Device: ...
 
 
 class Program(Resource):
@@ -207,6 +225,11 @@ class Device(Resource):
         self.check_open("program")
         return self._program(recording, resources, self._join_policy(join))
 
+    def event(self, label: str | None = None) -> Event:
+        """A new event, not signalled. Recordings signal it, reset it and wait for it; see `CommandBuffer`."""
+        self.check_open("event")
+        return self._event(label)
+
     def stream(self, label: str | None = None) -> Stream:
         """A new stream."""
         self.check_open("stream")
@@ -249,6 +272,9 @@ class Device(Resource):
     def _program(
         self, recording: Recording, resources: Mapping[int | str, Any] | None, policy: JoinPolicy
     ) -> Program: ...
+
+    def _event(self, label: str | None) -> Event:
+        raise UnimplementedError(f"event: the {self.backend} backend has no events", where=self.describe())
 
     @abstractmethod
     def _stream(self, label: str | None) -> Stream: ...

@@ -3,11 +3,23 @@
 from __future__ import annotations
 
 import struct
-from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from hipgraph_cb.recording.commands import Command, Copy, Dispatch, Fill, Location, Update
+from hipgraph_cb.recording.commands import (
+    VERBS,
+    Command,
+    Copy,
+    Dispatch,
+    DispatchIndirect,
+    ExecuteCommands,
+    Fill,
+    Location,
+    Update,
+    WaitEvents,
+)
 from hipgraph_cb.recording.dependencies import CommandNode, JoinPolicy, PlannedNode
+from hipgraph_cb.recording.events import nested_in
 
 if TYPE_CHECKING:
     from hipgraph_cb.recording.recording import Recording
@@ -35,17 +47,44 @@ _FORMATS = {
 }
 
 
-def named_nodes(recording: Recording, join: JoinPolicy) -> Iterator[tuple[str, PlannedNode, list[str]]]:
-    """The nodes of the plan in order: name (`c` and the command's index, or `j` and a number), node, dependencies."""
-    names: list[str] = []
+class NestedEnd(NamedTuple):
+    """Where all commands of a nested recording are done; whatever waits for it is drawn behind this."""
+
+    command: int
+
+
+def named_nodes(
+    recording: Recording, join: JoinPolicy, prefix: str = "", entry: Sequence[str] = ()
+) -> Iterator[tuple[str, PlannedNode | NestedEnd, list[str]]]:
+    """The nodes of the plan in order: name, node, dependencies.
+
+    A name is `c` and the command's index, or `j` and a number. A nested recording follows the command that runs it: its
+    nodes are `c3_c0`, `c3_c1`, ..., and they end in `c3_end`.
+
+    Args:
+        prefix: goes before every name.
+        entry: what the nodes wait for that wait for nothing else.
+    """
+    ends: list[str] = []
     joins = 0
     for node in recording.plan(join):
-        if isinstance(node, CommandNode):
-            names.append(f"c{node.command}")
-        else:
-            names.append(f"j{joins}")
+        waits = [ends[dependency] for dependency in node.dependencies] or list(entry)
+        if not isinstance(node, CommandNode):
+            ends.append(f"{prefix}j{joins}")
             joins += 1
-        yield names[-1], node, [names[dependency] for dependency in node.dependencies]
+            yield ends[-1], node, waits
+            continue
+        name = f"{prefix}c{node.command}"
+        yield name, node, waits
+        nested = nested_in(recording, recording[node.command])
+        if nested is None:
+            ends.append(name)
+            continue
+        inside = list(named_nodes(nested, join, f"{name}_", [name]))
+        yield from inside
+        waited_for = {wait for _, _, inner_waits in inside for wait in inner_waits}
+        ends.append(f"{name}_end")
+        yield ends[-1], NestedEnd(node.command), [each for each, _, _ in inside if each not in waited_for]
 
 
 def describe(recording: Recording, index: int) -> list[str]:
@@ -58,9 +97,9 @@ def describe(recording: Recording, index: int) -> list[str]:
 
 def title(command: Command) -> str:
     """The verb; for a dispatch the kernel too."""
-    if isinstance(command, Dispatch):
-        return f"dispatch {command.export}"
-    return {Fill: "fill", Update: "update", Copy: "copy"}[type(command)]
+    if isinstance(command, (Dispatch, DispatchIndirect)):
+        return f"{VERBS[type(command)]} {command.export}"
+    return VERBS[type(command)].removesuffix("_buffer")
 
 
 def _details(recording: Recording, command: Command) -> list[str]:
@@ -70,9 +109,28 @@ def _details(recording: Recording, command: Command) -> list[str]:
         return [recording.describe_place(command.target), f"data {data(command.data)}"]
     if isinstance(command, Copy):
         return [f"from {recording.describe_place(command.source)}", f"to {recording.describe_place(command.target)}"]
-    shape = f"{_dimensions(command.workgroup_count)} workgroups of {_dimensions(command.workgroup_size)}"
-    lds = [f"{command.dynamic_lds} bytes of dynamic LDS"] if command.dynamic_lds else []
-    return [shape, *lds, *arguments(recording, command)]
+    if isinstance(command, ExecuteCommands):
+        return [recording.resources.recordings[command.recording].name, *_bindings(recording, command)]
+    if isinstance(command, (Dispatch, DispatchIndirect)):
+        lds = [f"{command.dynamic_lds} bytes of dynamic LDS"] if command.dynamic_lds else []
+        return [_shape(recording, command), *lds, *arguments(recording, command)]
+    events = command.events if isinstance(command, WaitEvents) else (command.event,)
+    return [", ".join(recording.resources.events[event].name for event in events)]
+
+
+def _shape(recording: Recording, command: Dispatch | DispatchIndirect) -> str:
+    size = _dimensions(command.workgroup_size)
+    if isinstance(command, DispatchIndirect):
+        return f"as many workgroups of {size} as {recording.describe_place(command.workgroup_count)} says"
+    return f"{_dimensions(command.workgroup_count)} workgroups of {size}"
+
+
+def _bindings(recording: Recording, command: ExecuteCommands) -> list[str]:
+    return [
+        f"slot {slot} = {recording.describe_place(place)}"
+        for slot, place in enumerate(command.bindings)
+        if place is not None
+    ]
 
 
 def data(value: bytes) -> str:
@@ -81,7 +139,7 @@ def data(value: bytes) -> str:
     return shown if len(value) <= SHOWN_BYTES else f"{shown} ... ({len(value)} bytes)"
 
 
-def arguments(recording: Recording, command: Dispatch) -> list[str]:
+def arguments(recording: Recording, command: Dispatch | DispatchIndirect) -> list[str]:
     """A line per parameter of the kernel: its label and what it is given."""
     layout = recording.resources.executables[command.executable].verified.exports[command.export].layout
     pointers = dict(command.pointers)

@@ -1,8 +1,9 @@
 """A recording in Graphviz's language.
 
 Node `c3` is command 3, so the names stay the same whatever the join policy is; joins are `j0`, `j1`, ... Commands of
-one layer share a rank, those of a debug group a box. Labels are plain quoted text: what users and code objects put
-into names cannot break out.
+one layer share a rank, those of a debug group a box. The commands of a nested recording stand in a box of their own:
+those of command 3 are `c3_c0`, `c3_c1`, ..., they start behind `c3`, and what waits for them hangs on `c3_end`.
+Labels are plain quoted text: what users and code objects put into names cannot break out.
 """
 
 from __future__ import annotations
@@ -10,15 +11,18 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from hipgraph_cb.export.describe import describe, named_nodes
+from hipgraph_cb.export.describe import NestedEnd, describe, named_nodes
 from hipgraph_cb.export.visible import visible
-from hipgraph_cb.recording.commands import Copy, Dispatch, Fill, Update
+from hipgraph_cb.recording.commands import Copy, Dispatch, DispatchIndirect, Fill, Update
 from hipgraph_cb.recording.dependencies import JoinNode, JoinPolicy
+from hipgraph_cb.recording.events import nested_in
 
 if TYPE_CHECKING:
     from hipgraph_cb.recording.recording import Recording
 
-_COLOURS = {Fill: "#e8f0d8", Update: "#d8e8f0", Copy: "#f0e8d8", Dispatch: "#ffffff"}
+_COLOURS = {Fill: "#e8f0d8", Update: "#d8e8f0", Copy: "#f0e8d8", Dispatch: "#ffffff", DispatchIndirect: "#ffffff"}
+_OTHER_COLOUR = "#eeeeee"
+"""Of nested recordings and events, which are no work of their own."""
 
 
 def to_dot(recording: Recording, *, join: JoinPolicy = JoinPolicy.AUTO) -> str:
@@ -35,22 +39,32 @@ def to_dot(recording: Recording, *, join: JoinPolicy = JoinPolicy.AUTO) -> str:
     return "\n".join([*lines, "}", ""])
 
 
-def _command_nodes(recording: Recording) -> Iterator[str]:
+def _command_nodes(recording: Recording, prefix: str = "") -> Iterator[str]:
+    """The commands, each nested recording in a box behind the command that runs it."""
     for index, command in enumerate(recording):
         label = "".join(_line(text) for text in describe(recording, index))
-        yield f'  c{index} [label="{label}", fillcolor="{_COLOURS[type(command)]}"];'
+        colour = _COLOURS.get(type(command), _OTHER_COLOUR)
+        yield f'  {prefix}c{index} [label="{label}", fillcolor="{colour}"];'
+        nested = nested_in(recording, command)
+        if nested is not None:
+            name = f"{prefix}c{index}"
+            title = "nested" if nested.label is None else nested.label
+            yield f"  subgraph cluster_{name} {{ label={quote(title)}; style=dashed; {name}_end;"
+            yield from _command_nodes(nested, f"{name}_")
+            yield from _clusters(nested, f"{name}_")
+            yield "  }"
 
 
-def _clusters(recording: Recording) -> Iterator[str]:
+def _clusters(recording: Recording, prefix: str = "") -> Iterator[str]:
     """A box round the commands of every debug group; `newrank` lets the layers' ranks cross the boxes."""
-    if recording.groups:
+    if recording.groups and not prefix:
         yield "  newrank=true;"
     depth = 0
     for number, group in enumerate(recording.groups):
         yield from ["  }"] * (depth - group.depth)
         depth = group.depth + 1
-        nodes = " ".join(f"c{index};" for index in range(group.start, group.stop))
-        yield f"  subgraph cluster_{number} {{ label={quote(group.label)}; {nodes}"
+        nodes = " ".join(f"{prefix}c{index};" for index in range(group.start, group.stop))
+        yield f"  subgraph cluster_{prefix}{number} {{ label={quote(group.label)}; {nodes}"
     yield from ["  }"] * depth
 
 
@@ -58,6 +72,8 @@ def _edges(recording: Recording, join: JoinPolicy) -> Iterator[str]:
     for name, node, dependencies in named_nodes(recording, join):
         if isinstance(node, JoinNode):
             yield f'  {name} [label="join ({node.kind.value})", shape=ellipse];'
+        elif isinstance(node, NestedEnd):
+            yield f'  {name} [label="", shape=point];'
         yield from (f"  {dependency} -> {name};" for dependency in dependencies)
 
 

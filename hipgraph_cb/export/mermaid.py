@@ -8,9 +8,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from hipgraph_cb.export.describe import describe, named_nodes
+from hipgraph_cb.export.describe import NestedEnd, describe, named_nodes
 from hipgraph_cb.export.visible import visible
 from hipgraph_cb.recording.dependencies import JoinNode, JoinPolicy
+from hipgraph_cb.recording.events import nested_in
 
 if TYPE_CHECKING:
     from hipgraph_cb.recording.recording import Recording
@@ -21,24 +22,32 @@ _SPECIAL = frozenset('"#&<>`%$\\')
 
 def to_mermaid(recording: Recording, *, join: JoinPolicy = JoinPolicy.AUTO) -> str:
     """The graph as text: commands in boxes, debug groups round them, and the joins and edges of the join policy."""
-    lines = ["flowchart TD"]
-    for index in range(len(recording)):
+    return "\n".join(["flowchart TD", *_nodes(recording), *_edges(recording, join), ""])
+
+
+def _nodes(recording: Recording, prefix: str = "") -> Iterator[str]:
+    """The commands, each nested recording in a box, and the boxes of the debug groups."""
+    for index, command in enumerate(recording):
+        name = f"{prefix}c{index}"
         label = "<br/>".join(_escape(line) for line in describe(recording, index))
-        lines.append(f'  c{index}["{label}"]')
-    lines.extend(_groups(recording))
-    lines.extend(_edges(recording, join))
-    return "\n".join([*lines, ""])
+        yield f'  {name}["{label}"]'
+        nested = nested_in(recording, command)
+        if nested is not None:
+            yield f'  subgraph {name}_nested["{_escape(nested.label or "nested")}"]'
+            yield from _nodes(nested, f"{name}_")
+            yield "  end"
+    yield from _groups(recording, prefix)
 
 
-def _groups(recording: Recording) -> Iterator[str]:
+def _groups(recording: Recording, prefix: str) -> Iterator[str]:
     """Mermaid wants a node in one group only: the innermost."""
     depth = 0
     for number, group in enumerate(recording.groups):
         yield from ["  end"] * (depth - group.depth)
         depth = group.depth + 1
-        yield f'  subgraph g{number}["{_escape(group.label)}"]'
+        yield f'  subgraph {prefix}g{number}["{_escape(group.label)}"]'
         inside = range(group.start, group.stop)
-        yield from (f"    c{index}" for index in inside if len(recording.group_paths[index]) == depth)
+        yield from (f"    {prefix}c{index}" for index in inside if len(recording.group_paths[index]) == depth)
     yield from ["  end"] * depth
 
 
@@ -46,6 +55,8 @@ def _edges(recording: Recording, join: JoinPolicy) -> Iterator[str]:
     for name, node, dependencies in named_nodes(recording, join):
         if isinstance(node, JoinNode):
             yield f'  {name}(["join ({node.kind.value})"])'
+        elif isinstance(node, NestedEnd):
+            yield f"  {name}(( ))"
         yield from (f"  {dependency} --> {name}" for dependency in dependencies)
 
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from hipgraph_cb.backend.former import FormerBindings
 from hipgraph_cb.backend.resources import BoundResources
+from hipgraph_cb.backend.supported import check_supported
 from hipgraph_cb.device import Program
 from hipgraph_cb.errors import HipGraphError
 from hipgraph_cb.hip.buffer import HipBuffer
@@ -16,6 +17,7 @@ from hipgraph_cb.hip.calls import StreamCalls, check_mode
 from hipgraph_cb.hip.commands import CommandArguments
 from hipgraph_cb.hip.executable import HipExecutable
 from hipgraph_cb.hip.graph import ExecutableGraph
+from hipgraph_cb.hip.lowering import ADD
 from hipgraph_cb.hip.rebinding import SlotRecord
 from hipgraph_cb.recording.bindings import resolve
 
@@ -43,6 +45,7 @@ class HipProgram(Program):
         policy: JoinPolicy,
     ) -> None:
         super().__init__(recording)
+        check_supported(recording, ADD, device.backend)
         self._device = device
         self._api = device.api
         self._policy = policy

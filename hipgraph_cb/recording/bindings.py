@@ -12,7 +12,18 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from hipgraph_cb.errors import HipGraphError, InvalidArgumentError, OutOfRangeError
-from hipgraph_cb.recording.commands import Command, Copy, Dispatch, Fill, Location, Range, SlotRange
+from hipgraph_cb.recording.commands import (
+    Command,
+    Copy,
+    Dispatch,
+    DispatchIndirect,
+    ExecuteCommands,
+    Fill,
+    Location,
+    Range,
+    SlotRange,
+    Update,
+)
 from hipgraph_cb.recording.validation import (
     check_apart,
     check_open,
@@ -25,6 +36,9 @@ from hipgraph_cb.recording.validation import (
 if TYPE_CHECKING:
     from hipgraph_cb.recording.recording import Recording
 
+COUNTS_ALIGNMENT = 4
+"""Workgroup counts in memory are 32-bit numbers."""
+
 
 @dataclass(frozen=True)
 class SlotUse:
@@ -34,7 +48,8 @@ class SlotUse:
         end: the bytes that the binding must have at least.
         alignment: the number of bytes of which the binding's offset must be a multiple.
         commands: indices of the commands that refer to the slot, in order; empty for a slot that nobody uses.
-        late: those of them that can be checked only when the binding is known: copies, and fills to the binding's end.
+        late: those of them that can be checked only when the binding is known: copies, fills to the binding's end, and
+            nested recordings with such commands.
     """
 
     end: int = 0
@@ -65,20 +80,31 @@ class _Tally:
 
 
 def locations(command: Command) -> Iterator[Location]:
-    """All places in memory that a command refers to."""
-    if isinstance(command, Dispatch):
+    """All places in memory that a command refers to; of a nested recording, those that stand for its slots."""
+    if isinstance(command, (Dispatch, DispatchIndirect)):
+        if isinstance(command, DispatchIndirect):
+            yield command.workgroup_count
         for _, place in command.pointers:
             yield place
-        return
-    if isinstance(command, Copy):
+    elif isinstance(command, ExecuteCommands):
+        yield from (place for place in command.bindings if place is not None)
+    elif isinstance(command, Copy):
         yield command.source
-    yield command.target
+        yield command.target
+    elif isinstance(command, (Fill, Update)):
+        yield command.target
 
 
-def slot_uses(commands: Sequence[Command]) -> tuple[SlotUse, ...]:
+def slot_uses(recording: Recording) -> tuple[SlotUse, ...]:
     """What the commands ask of each slot, up to the last one that is used."""
     tallies: dict[int, _Tally] = {}
-    for index, command in enumerate(commands):
+    for index, command in enumerate(recording.commands):
+        if isinstance(command, ExecuteCommands):
+            nested = recording.resources.recordings[command.recording].recording
+            for inner, place in enumerate(command.bindings):
+                if isinstance(place, SlotRange):
+                    _count_nested(tallies.setdefault(place.slot, _Tally()), index, nested.slots[inner], place)
+            continue
         for place in locations(command):
             if isinstance(place, SlotRange):
                 _count(tallies.setdefault(place.slot, _Tally()), index, command, place)
@@ -90,12 +116,48 @@ def slot_uses(commands: Sequence[Command]) -> tuple[SlotUse, ...]:
 
 def _count(tally: _Tally, index: int, command: Command, place: SlotRange) -> None:
     tally.end = max(tally.end, place.offset + (place.length or 0))
-    if not tally.commands or tally.commands[-1] != index:
-        tally.commands.append(index)
+    _note(tally.commands, index)
     if isinstance(command, Fill):
         tally.alignment = math.lcm(tally.alignment, len(command.pattern))
-    if (isinstance(command, Copy) or place.length is None) and (not tally.late or tally.late[-1] != index):
-        tally.late.append(index)
+    elif isinstance(command, DispatchIndirect) and place == command.workgroup_count:
+        tally.alignment = math.lcm(tally.alignment, COUNTS_ALIGNMENT)
+    if isinstance(command, Copy) or place.length is None:
+        _note(tally.late, index)
+
+
+def _count_nested(tally: _Tally, index: int, use: SlotUse, place: SlotRange) -> None:
+    """As `_count` for a slot that stands for a slot of a nested recording."""
+    tally.end = max(tally.end, place.offset + max(use.end, place.length or 0))
+    tally.alignment = math.lcm(tally.alignment, use.alignment)
+    _note(tally.commands, index)
+    if use.late:
+        _note(tally.late, index)
+
+
+def _note(indices: list[int], index: int) -> None:
+    if not indices or indices[-1] != index:
+        indices.append(index)
+
+
+def substitute(command: ExecuteCommands, place: Location) -> Location | None:
+    """Where a place of a nested recording lies in the outer one; None for a slot with nothing in it."""
+    if isinstance(place, Range):
+        return place
+    base = command.bindings[place.slot] if place.slot < len(command.bindings) else None
+    if base is None:
+        return None
+    length = place.length
+    if length is None and base.length is not None:
+        length = max(base.length - place.offset, 0)
+    return base._replace(offset=base.offset + place.offset, length=length)  # type: ignore[arg-type]
+
+
+def nested_table(
+    command: ExecuteCommands, objects: Mapping[int, object], bound: Mapping[int, BoundRange]
+) -> dict[int, BoundRange]:
+    """What stands for the slots of a nested recording, where `objects` and `bound` are those of the outer one."""
+    memory = _Memory(objects, bound)
+    return {slot: memory.at(place) for slot, place in enumerate(command.bindings) if place is not None}
 
 
 def resolve(
@@ -128,13 +190,39 @@ def resolve(
     _check_table(bindings, len(uses))
     table = bindings or ()
     bound = {slot: _bind(recording, slot, use, table[slot], owner) for slot, use in enumerate(uses) if use.commands}
-    memory = _Memory(recording.resources.bound if objects is None else objects, bound)
-    for index in sorted({index for use in uses for index in use.late}):
+    check_late(recording, bound, recording.resources.bound if objects is None else objects)
+    return bound
+
+
+def check_bound(recording: Recording, bound: Mapping[int, BoundRange], objects: Mapping[int, object]) -> None:
+    """Check what is known of a table against a recording; slots that are not in `bound` are left for later.
+
+    Raises what `resolve` raises.
+    """
+    for slot, use in enumerate(recording.slots):
+        if slot in bound:
+            try:
+                _check_use(slot, use, bound[slot])
+            except HipGraphError as error:
+                raise error.located(f"slot {slot}, first used by {recording.where(use.commands[0])}") from None
+    check_late(recording, bound, objects)
+
+
+def check_late(recording: Recording, bound: Mapping[int, BoundRange], objects: Mapping[int, object]) -> None:
+    """The rules that wait for the bindings, for commands whose slots are all known."""
+    memory = _Memory(objects, bound)
+    for index in sorted({index for use in recording.slots for index in use.late}):
+        command = recording[index]
+        if any(isinstance(place, SlotRange) and place.slot not in bound for place in locations(command)):
+            continue
         try:
-            _check_late(recording[index], memory)
+            if isinstance(command, ExecuteCommands):
+                nested = recording.resources.recordings[command.recording].recording
+                check_late(nested, nested_table(command, objects, bound), objects)
+            else:
+                _check_late(command, memory)
         except HipGraphError as error:
             raise error.located(recording.where(index)) from None
-    return bound
 
 
 def _check_table(bindings: Sequence[Any] | None, used: int) -> None:

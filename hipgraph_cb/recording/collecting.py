@@ -2,18 +2,30 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING, Any
 
 from hipgraph_cb.errors import InvalidArgumentError
 from hipgraph_cb.recording.commands import Location, Range, SlotRange
-from hipgraph_cb.recording.resources import BufferEntry, ExecutableEntry, ResourceTable, Slot
+from hipgraph_cb.recording.resources import (
+    BufferEntry,
+    Entry,
+    EventEntry,
+    ExecutableEntry,
+    RecordingEntry,
+    ResourceTable,
+    Slot,
+)
 from hipgraph_cb.recording.validation import check_open, check_owner, check_slot, check_within, integer
+
+if TYPE_CHECKING:
+    from hipgraph_cb.recording.recording import Recording
 
 BUFFER_KINDS = "a Buffer, a BufferView or a Slot"
 
 
 class ResourceCollector:
-    """Gives ids to buffers and executables in the order of first use and keeps the objects alive.
+    """Gives ids to buffers, executables, events and recordings in the order of first use and keeps the objects alive.
 
     Objects are told apart by identity. That is safe because every object with an id is held by a strong reference.
 
@@ -26,16 +38,17 @@ class ResourceCollector:
             They are made once, since a recording holds few of them and the garbage collector looks at every one.
         ids: of every known object, by its identity.
         entries: what was collected, by id; their number is the mark to which `rollback` returns.
+        objects: the live object of each entry.
     """
 
-    __slots__ = ("_objects", "binding_capacity", "entries", "ids", "owner", "pairs", "validate", "whole")
+    __slots__ = ("binding_capacity", "entries", "ids", "objects", "owner", "pairs", "validate", "whole")
 
     def __init__(self, *, owner: object = None, binding_capacity: int = 0, validate: bool = True) -> None:
         self.owner = owner
         self.binding_capacity = binding_capacity
         self.validate = validate
-        self.entries: list[BufferEntry | ExecutableEntry] = []
-        self._objects: list[Any] = []
+        self.entries: list[Entry] = []
+        self.objects: list[Any] = []
         self.ids: dict[int, int] = {}
         self.whole: dict[int, Range] = {}
         self.pairs: dict[int, dict[int, tuple[int, Location]]] = {}
@@ -44,16 +57,25 @@ class ResourceCollector:
         """Forget everything that was collected since there were `mark` entries."""
         while len(self.entries) > mark:
             self.entries.pop()
-            key = id(self._objects.pop())
+            key = id(self.objects.pop())
             del self.ids[key]
             self.whole.pop(key, None)
             self.pairs.pop(key, None)
 
     def table(self) -> ResourceTable:
         """What was collected, as a value."""
-        buffers = {entry.id: entry for entry in self.entries if isinstance(entry, BufferEntry)}
-        executables = {entry.id: entry for entry in self.entries if isinstance(entry, ExecutableEntry)}
-        return ResourceTable(buffers, executables, dict(enumerate(self._objects)))
+        return self.part(range(len(self.entries)))
+
+    def part(self, ids: Iterable[int]) -> ResourceTable:
+        """What was collected under some of the ids, as a value."""
+        entries = [self.entries[each] for each in ids]
+        return ResourceTable(
+            buffers={entry.id: entry for entry in entries if isinstance(entry, BufferEntry)},
+            executables={entry.id: entry for entry in entries if isinstance(entry, ExecutableEntry)},
+            bound={entry.id: self.objects[entry.id] for entry in entries},
+            events={entry.id: entry for entry in entries if isinstance(entry, EventEntry)},
+            recordings={entry.id: entry for entry in entries if isinstance(entry, RecordingEntry)},
+        )
 
     def name(self, resource: int) -> str:
         """How messages call a resource."""
@@ -113,13 +135,42 @@ class ResourceCollector:
         self._add(entry, executable)
         return entry.id
 
+    def event(self, event: Any, name: str = "event") -> int:
+        """The id of an event; `name` is what the message calls the argument."""
+        known = self.ids.get(id(event))
+        if known is not None:
+            return known
+        if getattr(event, "kind", None) != "event":
+            raise InvalidArgumentError(
+                f"{name} is no event", found=f"{_short(event)} ({type(event).__name__})", allowed="device.event()"
+            )
+        entry = EventEntry(len(self.entries), event.label)
+        self._check(entry.name, "event", event)
+        self._add(entry, event)
+        return entry.id
+
+    def recording(self, recording: Recording, make: Callable[[Recording], Recording]) -> RecordingEntry:
+        """The entry of a nested recording; `make` gives it the ids of this table, which collects what it uses."""
+        known = self.ids.get(id(recording))
+        if known is not None:
+            return self.entries[known]  # type: ignore[return-value]
+        adopted = make(recording)
+        entry = RecordingEntry(len(self.entries), recording.label, adopted)
+        self._add(entry, recording)
+        return entry
+
+    def nested(self, resource: int) -> Recording | None:
+        """The nested recording with an id, in the ids of this table."""
+        entry = self.entries[resource]
+        return entry.recording if isinstance(entry, RecordingEntry) else None
+
     def _check(self, name: str, kind: str, value: object) -> None:
         check_open(kind, name, value)
         if self.owner is not None:
             check_owner(kind, name, getattr(value, "device", self.owner), self.owner)
 
-    def _add(self, entry: BufferEntry | ExecutableEntry, value: object) -> None:
-        self._objects.append(value)
+    def _add(self, entry: Entry, value: object) -> None:
+        self.objects.append(value)
         self.ids[id(value)] = entry.id
         self.entries.append(entry)
 

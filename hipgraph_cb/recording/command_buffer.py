@@ -18,13 +18,16 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from hipgraph_cb.errors import FailedPreconditionError, HipGraphError, InvalidArgumentError, UnimplementedError
 from hipgraph_cb.recording.collecting import ResourceCollector
-from hipgraph_cb.recording.commands import Command
+from hipgraph_cb.recording.commands import Command, ExecuteCommands
 from hipgraph_cb.recording.dispatches import DispatchMaker
+from hipgraph_cb.recording.events import EventStates, make_reset, make_signal, make_wait, refuse_unsignalled
 from hipgraph_cb.recording.groups import GroupStack
 from hipgraph_cb.recording.hazard_policy import HazardPolicy, hazard_policy
-from hipgraph_cb.recording.inference import inferred
+from hipgraph_cb.recording.inference import inferred, ordered_by_events
+from hipgraph_cb.recording.nesting import make_execute
 from hipgraph_cb.recording.pushed import PushedArguments
 from hipgraph_cb.recording.recording import Recording, command_place
+from hipgraph_cb.recording.stages import MemoryAccess, Stage, check_mask
 from hipgraph_cb.recording.transfers import make_copy, make_discard, make_fill, make_update
 from hipgraph_cb.recording.validation import integer, text
 
@@ -32,7 +35,7 @@ if TYPE_CHECKING:
     from typing_extensions import Self
 
     from hipgraph_cb.executable.limits import DeviceLimits
-    from hipgraph_cb.recording.resources import ExportLike, RangeLike, Slot
+    from hipgraph_cb.recording.resources import EventLike, ExportLike, RangeLike, Slot
 
 
 class ProgramLike(Protocol):
@@ -102,6 +105,7 @@ class CommandBuffer:
         self._commands: list[Command] = []
         self._layer_starts: list[int] = []
         self._barrier_pending = True
+        self._events = EventStates()
         self._groups = GroupStack()
         self._pushed = PushedArguments()
 
@@ -173,14 +177,76 @@ class CommandBuffer:
         """`program.replay(...)`."""
         self.program.replay(stream=stream, bindings=bindings, mode=mode)
 
-    def execution_barrier(self) -> None:
-        """Everything recorded after waits for everything recorded before.
+    def execution_barrier(
+        self,
+        *,
+        source_stages: Stage | None = None,
+        target_stages: Stage | None = None,
+        source_access: MemoryAccess | None = None,
+        target_access: MemoryAccess | None = None,
+    ) -> None:
+        """Everything recorded after waits for everything recorded before, and sees what it wrote.
 
         It costs nothing until a command follows (R2).
+
+        Args:
+            source_stages, target_stages, source_access, target_access: what would be enough. They are checked; the
+                barrier orders all work and all memory whatever they say.
         """
         if self._thread != get_ident():
             raise self._refusal("execution_barrier", State.RECORDING)
+        check_mask(source_stages, Stage, "source_stages")
+        check_mask(target_stages, Stage, "target_stages")
+        check_mask(source_access, MemoryAccess, "source_access")
+        check_mask(target_access, MemoryAccess, "target_access")
         self._barrier_pending = True
+
+    def signal_event(self, event: EventLike, *, label: str | None = None) -> None:
+        """Signal an event once everything recorded before is done.
+
+        Commands recorded after it do not wait for it: `wait_events` does, here or in a recording replayed later.
+        """
+        self._record_event("signal_event", label, make_signal, event)
+
+    def reset_event(self, event: EventLike, *, label: str | None = None) -> None:
+        """Let an event count as not signalled for what is recorded or replayed after this."""
+        self._record_event("reset_event", label, make_reset, event)
+
+    def wait_events(self, events: Sequence[EventLike], *, label: str | None = None) -> None:
+        """Everything recorded after waits until the events are signalled. No events record nothing.
+
+        An event that is signalled before in this recording: the wait depends on that signal. Any other one: on the
+        signal of a recording that was replayed before; a replay without such a signal is refused.
+
+        Raises:
+            FailedPreconditionError: this recording has reset the event and not signalled it since.
+        """
+        self._record_event("wait_events", label, make_wait, events)
+
+    def execute_commands(
+        self,
+        recording: Recording | CommandBuffer,
+        bindings: Sequence[RangeLike | Slot | None] | None = None,
+        *,
+        label: str | None = None,
+    ) -> None:
+        """Run all commands of another recording, as one command of this one. An empty one records nothing.
+
+        Its barriers and events order its own commands. What stands before it is done before any of them starts, where a
+        barrier says so, and what waits for it waits for all of them.
+
+        Args:
+            recording: what a command buffer of the same device has recorded, or that command buffer.
+            bindings: what stands in for the slots of the nested recording: buffers, views, or slots of this one.
+
+        Raises:
+            InvalidArgumentError: no recording, no bindings for its slots, or bindings that its commands cannot use.
+            OutOfRangeError: too few bindings, or too small ones.
+            FailedPreconditionError: a command buffer that has not ended; an event that it waits for was reset here.
+        """
+        self._require_recording("execute_commands")
+        nested = recording.recording if isinstance(recording, CommandBuffer) else recording
+        self._record_event("execute_commands", label, make_execute, nested, bindings)
 
     def begin_debug_group(self, label: str) -> None:
         """Name the commands that follow, up to the matching `end_debug_group`; groups nest."""
@@ -361,6 +427,54 @@ class CommandBuffer:
             self._barrier_pending = False
         self._commands.append(command)
 
+    def dispatch_indirect(
+        self,
+        export: ExportLike,
+        workgroup_count: RangeLike | Slot,
+        workgroup_size: int | Sequence[int] | None = None,
+        *,
+        args: Sequence[Any] | None = None,
+        bindings: Sequence[Any] | None = None,
+        constants: Sequence[int] | None = None,
+        dynamic_lds: int = 0,
+        reads: Sequence[RangeLike | Slot] | None = None,
+        writes: Sequence[RangeLike | Slot] | None = None,
+        label: str | None = None,
+    ) -> None:
+        """Launch a kernel in as many workgroups as device memory says when its turn comes.
+
+        Args:
+            workgroup_count: memory whose first 12 bytes are the counts in x, y, z as 32-bit numbers. They are read
+                after everything that this command waits for; with a zero among them nothing is launched.
+
+        The other arguments are those of `dispatch`.
+
+        Raises:
+            InvalidArgumentError: as `dispatch`; counts at an offset that is no multiple of 4.
+            OutOfRangeError: as `dispatch`; fewer than 12 bytes. The counts themselves are checked at replay.
+        """
+        self._require_recording("dispatch_indirect")
+        mark = len(self._resources.entries)
+        try:
+            pushed = self._pushed if args is bindings is constants is None and self._pushed else None
+            command = self._dispatches.make_indirect(
+                export,
+                workgroup_count,
+                workgroup_size,
+                args,
+                bindings,
+                constants,
+                dynamic_lds,
+                reads,
+                writes,
+                pushed,
+                label,
+            )
+        except BaseException as error:
+            self._abandon(mark, label, error)
+            raise
+        self._append(mark, command)
+
     def _push(self, verb: str, push: Callable[[Any, Any], None], where: Any, values: Any) -> None:
         """Change what is pushed, all of it or, after an error, nothing."""
         self._require_recording(verb)
@@ -379,6 +493,27 @@ class CommandBuffer:
             self._abandon(mark, label, error)
             raise
         self._append(mark, command)
+
+    def _record_event(
+        self, verb: str, label: str | None, make: Callable[..., Command | None], *arguments: object
+    ) -> None:
+        """As `_record`, for commands that signal, reset or wait, themselves or within a nested recording."""
+        self._require_recording(verb)
+        resources = self._resources
+        mark = len(resources.entries)
+        nested: Recording | None = None
+        try:
+            command = make(resources, *arguments, label)
+            if isinstance(command, ExecuteCommands):
+                nested = resources.nested(command.recording)
+            if command is not None:
+                refuse_unsignalled(resources, self._events.unsignalled(command, nested), verb)
+        except BaseException as error:
+            self._abandon(mark, label, error)
+            raise
+        self._append(mark, command)
+        if command is not None:
+            self._events.enter(command, nested)
 
     def _abandon(self, mark: int, label: str | None, error: BaseException) -> None:
         """Leave no trace of a call that raised (R1), and say in the error which command it was."""
@@ -408,7 +543,9 @@ class CommandBuffer:
             label=self.label,
             groups=self._groups.finish(),
         )
-        return inferred(recording) if self._inferred else recording
+        if self._inferred:
+            return inferred(recording)
+        return ordered_by_events(recording) if recording.resources.events else recording
 
     def _finish(self, state: State, failure: BaseException | None) -> None:
         self._state, self.failure = state, failure
@@ -417,6 +554,7 @@ class CommandBuffer:
         self._resources.rollback(0)
         self._dispatches = DispatchMaker(self._resources, None)
         self._pushed = PushedArguments()
+        self._events = EventStates()
 
     def _require_recording(self, verb: str) -> None:
         if self._thread != get_ident():

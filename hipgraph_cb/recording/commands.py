@@ -106,7 +106,85 @@ class Dispatch(NamedTuple):
     label: str | None = None
 
 
-Command = Fill | Update | Copy | Dispatch
+@_same_type_only
+class DispatchIndirect(NamedTuple):
+    """Launch a kernel in as many workgroups as memory says when the command runs.
+
+    Attributes:
+        workgroup_count: 12 bytes with the workgroups in x, y, z as 32-bit numbers; a zero among them launches nothing.
+
+    The other fields are those of `Dispatch`.
+    """
+
+    executable: int
+    export: str
+    workgroup_count: Location
+    workgroup_size: Dimensions
+    dynamic_lds: int
+    kernarg: bytes
+    pointers: tuple[tuple[int, Location], ...]
+    accesses: tuple[tuple[Location, bool, bool], ...] = ()
+    label: str | None = None
+
+    def with_count(self, workgroup_count: Dimensions) -> Dispatch:
+        """The dispatch that it is once the counts are known."""
+        return Dispatch(self.executable, self.export, workgroup_count, *self[3:])
+
+
+@_same_type_only
+class ExecuteCommands(NamedTuple):
+    """Run all commands of a nested recording.
+
+    Attributes:
+        recording: its id in the resource table.
+        bindings: for each slot of the nested recording, up to the last one used, the memory that stands in it; None
+            where no command uses the slot.
+        label: the caller's name for this run.
+    """
+
+    recording: int
+    bindings: tuple[Location | None, ...] = ()
+    label: str | None = None
+
+
+@_same_type_only
+class SignalEvent(NamedTuple):
+    """Signal the event with this resource id once everything recorded before is done."""
+
+    event: int
+    label: str | None = None
+
+
+@_same_type_only
+class ResetEvent(NamedTuple):
+    """Make the event with this resource id count as not signalled again."""
+
+    event: int
+    label: str | None = None
+
+
+@_same_type_only
+class WaitEvents(NamedTuple):
+    """Everything recorded after waits until the events with these resource ids are signalled."""
+
+    events: tuple[int, ...]
+    label: str | None = None
+
+
+Command = Fill | Update | Copy | Dispatch | DispatchIndirect | ExecuteCommands | SignalEvent | ResetEvent | WaitEvents
+
+VERBS: dict[type[Command], str] = {
+    Fill: "fill_buffer",
+    Update: "update_buffer",
+    Copy: "copy_buffer",
+    Dispatch: "dispatch",
+    DispatchIndirect: "dispatch_indirect",
+    ExecuteCommands: "execute_commands",
+    SignalEvent: "signal_event",
+    ResetEvent: "reset_event",
+    WaitEvents: "wait_events",
+}
+"""The call that records each command."""
 
 
 def content(command: Command) -> tuple[object, ...]:

@@ -10,9 +10,10 @@ import struct
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from hipgraph_cb.errors import HipGraphError, InvalidArgumentError
+from hipgraph_cb.errors import HipGraphError, InvalidArgumentError, OutOfRangeError
+from hipgraph_cb.recording.bindings import COUNTS_ALIGNMENT
 from hipgraph_cb.recording.collecting import ResourceCollector
-from hipgraph_cb.recording.commands import Dimensions, Dispatch, Location
+from hipgraph_cb.recording.commands import Dimensions, Dispatch, DispatchIndirect, Location, Range
 from hipgraph_cb.recording.pushed import PushedArguments
 from hipgraph_cb.recording.validation import integer, text
 from hipgraph_cb.recording.workgroups import check_grid, check_lds, check_size, dimensions, workgroup_size
@@ -24,6 +25,9 @@ if TYPE_CHECKING:
 
 Shape = tuple[Dimensions, Dimensions, int]
 Pointers = tuple[tuple[int, Location], ...]
+
+COUNTS_SIZE = 12
+"""Bytes of the workgroup counts of an indirect dispatch: x, y, z as 32-bit numbers."""
 
 _NOTHING = (object(), object(), object())
 """A shape as no call gives it."""
@@ -117,6 +121,57 @@ class DispatchMaker:
         accesses = () if reads is None and writes is None else self._accesses(reads or (), writes or ())
         count, size, lds = shape
         return _new(Dispatch, (executable, plan.name, count, size, lds, block, pointers, accesses, label))
+
+    def make_indirect(
+        self,
+        export: Any,
+        workgroup_count: object,
+        size: object,
+        args: Sequence[object] | None,
+        bindings: Sequence[object] | None,
+        constants: Sequence[int] | None,
+        dynamic_lds: object,
+        reads: Sequence[object] | None,
+        writes: Sequence[object] | None,
+        pushed: PushedArguments | None,
+        label: str | None,
+    ) -> DispatchIndirect:
+        """See `CommandBuffer.dispatch_indirect`."""
+        text(label)
+        plan = self._plan(export)
+        counts = self._counts(workgroup_count)
+        taken, lds = workgroup_size(plan.export, size), integer(dynamic_lds, "dynamic_lds")
+        if self._resources.validate:
+            plan.check(((1, 1, 1), taken, lds), self._limits)
+        if pushed is not None:
+            packed = pushed.pack(plan.layout)
+        elif bindings is None and constants is None:
+            packed = plan.layout.pack(() if args is None else args)
+        else:
+            packed = _pack_hal(plan, args, bindings, constants)
+        block, pointers = self._placed(plan, packed)
+        executable = self._resources.executable(plan.executable)
+        accesses = self._accesses(reads or (), writes or ())
+        return DispatchIndirect(executable, plan.name, counts, taken, lds, block, pointers, accesses, label)
+
+    def _counts(self, value: object) -> Location:
+        """The 12 bytes of workgroup counts."""
+        place = self._resources.locate(value, "workgroup_count")
+        if place.length is not None and place.length < COUNTS_SIZE:
+            raise OutOfRangeError(
+                "workgroup_count is too small for three 32-bit numbers",
+                found=f"{place.length} bytes",
+                allowed=f"{COUNTS_SIZE} bytes or more",
+            )
+        if place.offset % COUNTS_ALIGNMENT:
+            raise InvalidArgumentError(
+                "workgroup_count is misaligned",
+                found=f"offset {place.offset}",
+                allowed=f"a multiple of {COUNTS_ALIGNMENT}",
+            )
+        if isinstance(place, Range):
+            return Range(place.resource, place.offset, COUNTS_SIZE)
+        return place._replace(length=COUNTS_SIZE)
 
     def _shape(self, plan: DispatchPlan, workgroup_count: object, size: object, dynamic_lds: object) -> Shape | None:
         """The launch shape, checked; None where there is no workgroup."""

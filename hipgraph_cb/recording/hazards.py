@@ -15,7 +15,18 @@ from enum import Enum
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from hipgraph_cb.recording.commands import Copy, Dispatch, Location, Range, SlotRange
+from hipgraph_cb.recording.bindings import substitute
+from hipgraph_cb.recording.commands import (
+    Copy,
+    Dispatch,
+    DispatchIndirect,
+    ExecuteCommands,
+    Fill,
+    Location,
+    Range,
+    SlotRange,
+    Update,
+)
 from hipgraph_cb.recording.validation import LARGEST
 
 if TYPE_CHECKING:
@@ -99,6 +110,7 @@ class AccessReader:
     def __init__(self, recording: Recording) -> None:
         self._recording = recording
         self._parameters: dict[tuple[int, str], dict[int, Any]] = {}
+        self._nested: dict[int, list[Access]] = {}
 
     def of(self, index: int) -> list[Access]:
         """The accesses of one command."""
@@ -107,9 +119,27 @@ class AccessReader:
             return self._of_dispatch(command)
         if isinstance(command, Copy):
             return [Access(command.source, True, False), Access(command.target, False, True)]
-        return [Access(command.target, False, True)]
+        if isinstance(command, (Fill, Update)):
+            return [Access(command.target, False, True)]
+        if isinstance(command, DispatchIndirect):
+            return [Access(command.workgroup_count, True, False), *self._of_dispatch(command)]
+        if isinstance(command, ExecuteCommands):
+            return self._of_nested(command)
+        return []
 
-    def _of_dispatch(self, command: Dispatch) -> list[Access]:
+    def _of_nested(self, command: ExecuteCommands) -> list[Access]:
+        """What the commands of a nested recording do, in places of this one."""
+        nested = self._recording.resources.recordings[command.recording].recording
+        known = self._nested.get(command.recording)
+        if known is None:
+            reader = AccessReader(nested)
+            known = self._nested[command.recording] = [
+                access for index in range(len(nested)) for access in reader.of(index)
+            ]
+        placed = ((substitute(command, access.place), access) for access in known)
+        return list(dict.fromkeys(access._replace(place=place) for place, access in placed if place is not None))
+
+    def _of_dispatch(self, command: Dispatch | DispatchIndirect) -> list[Access]:
         declared = _merged(command.accesses)
         accesses = [Access(place, reads, writes) for place, (reads, writes) in declared.items()]
         parameters = self._parameters_of(command)
@@ -118,7 +148,7 @@ class AccessReader:
                 accesses.append(_by_metadata(parameters[offset], place))
         return accesses
 
-    def _parameters_of(self, command: Dispatch) -> dict[int, Any]:
+    def _parameters_of(self, command: Dispatch | DispatchIndirect) -> dict[int, Any]:
         key = command.executable, command.export
         known = self._parameters.get(key)
         if known is None:

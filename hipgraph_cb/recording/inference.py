@@ -12,6 +12,7 @@ from bisect import bisect_left
 from hipgraph_cb.recording.commands import Range
 from hipgraph_cb.recording.dependencies import Dependencies
 from hipgraph_cb.recording.hazards import Access, AccessReader
+from hipgraph_cb.recording.order import dependencies_of
 from hipgraph_cb.recording.recording import Recording
 
 
@@ -21,21 +22,28 @@ def infer(recording: Recording) -> Dependencies:
     Barriers that were recorded hold as well, for they may order what no access shows.
     """
     reader = AccessReader(recording)
-    result: list[tuple[int, ...]] = []
-    last: tuple[int, ...] = ()
-    for layer in recording.layers:
-        memories: dict[int, _Memory] = {}
-        waited_for: set[int] = set()
-        for index in layer:
-            waits = _enter(memories, index, reader.of(index))
-            waited_for |= waits
-            result.append(tuple(sorted(waits)) or last)
-        last = tuple(index for index in layer if index not in waited_for)
-    return tuple(result)
+    memories: dict[int, _Memory] = {}
+
+    def conflicts_of(index: int, is_behind_barrier: bool) -> set[int]:
+        if is_behind_barrier:
+            memories.clear()
+        return _enter(memories, index, reader.of(index))
+
+    return dependencies_of(recording, conflicts_of)
 
 
 def inferred(recording: Recording) -> Recording:
     """The recording with inferred dependencies."""
+    return with_dependencies(recording, infer(recording))
+
+
+def ordered_by_events(recording: Recording) -> Recording:
+    """A recording with events, with the dependencies that they and the barriers make."""
+    return with_dependencies(recording, dependencies_of(recording, None))
+
+
+def with_dependencies(recording: Recording, dependencies: Dependencies) -> Recording:
+    """The recording with dependencies of its commands' own instead of layers."""
     return Recording(
         recording.commands,
         layer_starts=range(len(recording)),
@@ -43,7 +51,7 @@ def inferred(recording: Recording) -> Recording:
         binding_capacity=recording.binding_capacity,
         label=recording.label,
         groups=recording.groups,
-        dependencies=infer(recording),
+        dependencies=dependencies,
     )
 
 

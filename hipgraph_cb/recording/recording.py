@@ -19,6 +19,7 @@ from hipgraph_cb.recording.dependencies import (
     levels,
     plan,
 )
+from hipgraph_cb.recording.events import NO_EVENTS, EventUse, event_use
 from hipgraph_cb.recording.groups import Group, paths
 from hipgraph_cb.recording.resources import ResourceTable
 
@@ -39,7 +40,8 @@ class Recording(Sequence[Command]):
         layer_starts: the index of each layer's first command: 0, then the first command behind each barrier that
             orders anything. With `dependencies`, every command is a layer of its own: whoever knows only of layers
             keeps the order of the calls.
-        dependencies: for each command the commands it waits for, where they were inferred from accesses; else None.
+        dependencies: for each command the commands it waits for, where barriers alone do not say it: they were inferred
+            from accesses, or events are in use; else None.
         resources: what the ids in the commands stand for.
         binding_capacity: entries of the binding table that slots may refer to.
         label: the caller's name for it.
@@ -95,7 +97,17 @@ class Recording(Sequence[Command]):
     @cached_property
     def slots(self) -> tuple[SlotUse, ...]:
         """What the commands ask of each slot of the binding table, up to the last one used."""
-        return slot_uses(self.commands) if self.binding_capacity else ()
+        return slot_uses(self) if self.binding_capacity else ()
+
+    @cached_property
+    def event_use(self) -> EventUse:
+        """Which events it waits for from outside, and how it leaves those that it signals or resets."""
+        return event_use(self) if self.resources.events else NO_EVENTS
+
+    @cached_property
+    def depth(self) -> int:
+        """How deep recordings are nested in it: 0 without any."""
+        return max((1 + entry.recording.depth for entry in self.resources.recordings.values()), default=0)
 
     @cached_property
     def group_paths(self) -> tuple[tuple[str, ...], ...]:
@@ -118,24 +130,27 @@ class Recording(Sequence[Command]):
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Recording):
             return NotImplemented
-        return self is other or self._content == other._content
+        return self is other or self.content == other.content
 
     def __hash__(self) -> int:
         return hash((self.layer_starts, len(self.commands), self.binding_capacity))
 
     @property
-    def _content(self) -> tuple[object, ...]:
+    def content(self) -> tuple[object, ...]:
+        """What counts for equality."""
         commands = tuple(content(command) for command in self.commands)
         return commands, self.layer_starts, self.dependencies, self.binding_capacity, self.resources.facts()
 
     def __repr__(self) -> str:
-        counts = (
+        counts = [
             (len(self.commands), "command"),
             (len(self.layers), "layer"),
             (len(self.resources.buffers), "buffer"),
             (len(self.resources.executables), "executable"),
             (self.binding_capacity, "slot"),
-        )
+        ]
+        further = ((len(self.resources.events), "event"), (len(self.resources.recordings), "nested recording"))
+        counts += [each for each in further if each[0]]
         listing = ", ".join(f"{count} {word}{'' if count == 1 else 's'}" for count, word in counts)
         return f"<Recording{'' if self.label is None else f' {self.label!r}'}: {listing}>"
 

@@ -16,6 +16,7 @@ from hipgraph_cb.recording.validation import integer
 
 if TYPE_CHECKING:
     from hipgraph_cb.executable.verify import VerifiedExecutable, VerifiedExport
+    from hipgraph_cb.recording.recording import Recording
 
 
 class BufferLike(Protocol):
@@ -83,6 +84,15 @@ class Slot:
             object.__setattr__(self, "length", integer(self.length, "slot length"))
 
 
+class EventLike(Protocol):
+    """Something to signal and to wait for; `kind` is "event"."""
+
+    @property
+    def kind(self) -> str: ...
+    @property
+    def label(self) -> str | None: ...
+
+
 class BufferEntry(NamedTuple):
     """A buffer as the commands know it; `size` in bytes."""
 
@@ -110,34 +120,69 @@ class ExecutableEntry(NamedTuple):
         return f"executable {self.id}" if self.label is None else f"`{self.label}`"
 
 
+class EventEntry(NamedTuple):
+    """An event as the commands know it."""
+
+    id: int
+    label: str | None
+
+    @property
+    def name(self) -> str:
+        """For messages and exports."""
+        return f"event {self.id}" if self.label is None else f"`{self.label}`"
+
+
+class RecordingEntry(NamedTuple):
+    """A nested recording. Its commands use the ids of the table that this entry stands in."""
+
+    id: int
+    label: str | None
+    recording: Recording
+
+    @property
+    def name(self) -> str:
+        """For messages and exports."""
+        return f"recording {self.id}" if self.label is None else f"`{self.label}`"
+
+
+Entry = BufferEntry | ExecutableEntry | EventEntry | RecordingEntry
+
+
 @dataclass(frozen=True, eq=False)
 class ResourceTable:
     """What the ids of a recording stand for.
 
-    Ids are given in the order of first use, buffers and executables from one sequence, so equal sequences of calls
-    give equal ids.
+    Ids are given in the order of first use, all kinds from one sequence, so equal sequences of calls give equal ids.
 
     Attributes:
         buffers: id -> facts.
         executables: id -> facts.
         bound: id -> the live object the recording was made with; empty for a recording that was loaded.
+        events: id -> facts.
+        recordings: id -> a nested recording. What it uses stands in this table too.
     """
 
     buffers: Mapping[int, BufferEntry] = field(default_factory=dict)
     executables: Mapping[int, ExecutableEntry] = field(default_factory=dict)
     bound: Mapping[int, object] = field(default_factory=dict)
+    events: Mapping[int, EventEntry] = field(default_factory=dict)
+    recordings: Mapping[int, RecordingEntry] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        for name in ("buffers", "executables", "bound"):
+        for name in ("buffers", "executables", "bound", "events", "recordings"):
             object.__setattr__(self, name, MappingProxyType(dict(getattr(self, name))))
 
     def facts(self) -> tuple[object, ...]:
         """What makes two tables stand for the same work: sizes and content, neither labels nor live objects."""
-        sizes = tuple(sorted((entry.id, entry.size) for entry in self.buffers.values()))
-        return sizes, tuple(sorted((entry.id, entry.content_hash) for entry in self.executables.values()))
+        return (
+            tuple(sorted((entry.id, entry.size) for entry in self.buffers.values())),
+            tuple(sorted((entry.id, entry.content_hash) for entry in self.executables.values())),
+            tuple(sorted(self.events)),
+            tuple((key, self.recordings[key].recording.content) for key in sorted(self.recordings)),
+        )
 
     def complete(self, replacements: Mapping[int | str, Any] | None = None) -> Mapping[int, object]:
-        """The live object for every id, for making a program.
+        """The live object for every id of a buffer, an executable or an event, for making a program.
 
         Args:
             replacements: objects to use instead of the bound ones, by id or by label. A buffer must be a whole buffer
@@ -145,7 +190,7 @@ class ResourceTable:
 
         Raises:
             NotFoundError: a key that names no resource, or a resource with neither a bound nor a replacing object.
-            InvalidArgumentError: a label that names several, something that is no buffer or executable, other code.
+            InvalidArgumentError: a label that names several, something of another kind, other code.
             OutOfRangeError: a buffer smaller than the recorded one.
         """
         objects = dict(self.bound)
@@ -155,10 +200,15 @@ class ResourceTable:
             _check_buffer(buffer, _present(objects, buffer))
         for executable in self.executables.values():
             _check_executable(executable, _present(objects, executable))
+        for event in self.events.values():
+            _check_event(event, _present(objects, event))
         return objects
 
     def _find(self, key: int | str) -> int:
-        entries: list[BufferEntry | ExecutableEntry] = [*self.buffers.values(), *self.executables.values()]
+        entries: list[BufferEntry | ExecutableEntry | EventEntry] = []
+        entries.extend(self.buffers.values())
+        entries.extend(self.executables.values())
+        entries.extend(self.events.values())
         found = [entry.id for entry in entries if key == (entry.label if isinstance(key, str) else entry.id)]
         if len(found) > 1:
             raise InvalidArgumentError(
@@ -174,7 +224,7 @@ class ResourceTable:
         return found[0]
 
 
-def _present(objects: Mapping[int, object], entry: BufferEntry | ExecutableEntry) -> Any:
+def _present(objects: Mapping[int, object], entry: BufferEntry | ExecutableEntry | EventEntry) -> Any:
     value = objects.get(entry.id)
     if value is None:
         raise NotFoundError(
@@ -208,4 +258,13 @@ def _check_executable(entry: ExecutableEntry, value: Any) -> None:
             f"resource {entry.id} of the recording, {entry.name}, is other code",
             found=type(value).__name__ if content_hash is None else f"code object with SHA-256 {content_hash}",
             allowed=f"the code object with SHA-256 {entry.content_hash}",
+        )
+
+
+def _check_event(entry: EventEntry, value: Any) -> None:
+    if getattr(value, "kind", None) != "event":
+        raise InvalidArgumentError(
+            f"resource {entry.id} of the recording, {entry.name}, is an event",
+            found=type(value).__name__,
+            allowed="an Event",
         )

@@ -21,6 +21,8 @@ def test_the_whole_object_of_a_small_recording():
             {"id": 3, "size": 64, "label": None},
         ],
         "executables": [{"id": 2, "label": None, "sha256": recording.resources.executables[2].content_hash}],
+        "events": [],
+        "recordings": [],
         "commands": [
             {
                 "kind": "fill",

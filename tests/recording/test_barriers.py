@@ -3,6 +3,7 @@
 import pytest
 from support.fakes import FakeBuffer
 
+from hipgraph_cb.errors import InvalidArgumentError, OutOfRangeError
 from hipgraph_cb.recording.command_buffer import CommandBuffer
 from hipgraph_cb.recording.dependencies import (
     AUTO_EDGE_LIMIT,
@@ -12,6 +13,7 @@ from hipgraph_cb.recording.dependencies import (
     LayerEdges,
     plan,
 )
+from hipgraph_cb.recording.stages import MemoryAccess, Stage
 
 
 def record(shape):
@@ -148,3 +150,28 @@ def test_under_every_policy_a_command_waits_for_everything_before_its_barrier_an
     for layer in layers:
         for command in layer:
             assert waits[command] == set(range(layer[0]))
+
+
+def test_masks_are_checked_and_change_nothing(x, y):
+    def record(**masks):
+        with CommandBuffer() as cb:
+            cb.fill_buffer(x, 0)
+            cb.execution_barrier(**masks)
+            cb.copy_buffer(x, y)
+        return cb.recording
+
+    said = record(
+        source_stages=Stage.TRANSFER,
+        target_stages=Stage.TRANSFER | Stage.DISPATCH,
+        source_access=MemoryAccess.TRANSFER_WRITE,
+        target_access=MemoryAccess.TRANSFER_READ,
+    )
+    assert said == record()
+    with pytest.raises(InvalidArgumentError) as caught:
+        record(source_stages="all")
+    assert str(caught.value) == "source_stages is no mask\n  found: 'all' (str)\n  allowed: values of Stage"
+    with pytest.raises(InvalidArgumentError, match="target_access is no mask"):
+        record(target_access=Stage.HOST)
+    with pytest.raises(OutOfRangeError) as caught:
+        record(target_stages=64)
+    assert str(caught.value) == "target_stages has unknown bits\n  found: 0x40\n  allowed: bits of 0x3f"

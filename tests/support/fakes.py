@@ -44,6 +44,14 @@ class FakeView:
     length: int
 
 
+@dataclass(eq=False)
+class FakeEvent:
+    label: str | None = None
+    device: Any = None
+    closed: bool = False
+    kind: ClassVar[str] = "event"
+
+
 @dataclass(frozen=True)
 class FakeKind:
     name: str

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from support.fakes import FakeBuffer, saxpy
+from support.fakes import FakeBuffer, FakeEvent, saxpy
 
 from hipgraph_cb.recording.command_buffer import CommandBuffer
 from hipgraph_cb.recording.recording import Recording
@@ -47,4 +47,26 @@ def hostile() -> Recording:
         cb.fill_buffer(x, 0, label=HOSTILE)
         cb.execution_barrier()
         cb.dispatch(saxpy(HOSTILE), 1, 64, args=[x, None, 1.0, 1])
+    return cb.recording
+
+
+def nesting() -> Recording:
+    """Events, an indirect dispatch and a recording within a recording, with a debug group in it."""
+    x, y, counts = FakeBuffer(64, "x"), FakeBuffer(64, "y"), FakeBuffer(16, "counts")
+    ready = FakeEvent("ready")
+    with CommandBuffer(label="inner", binding_capacity=1) as inner:
+        inner.fill_buffer(Slot(0, 0, 32), 1)
+        with inner.debug_group("tail"):
+            inner.fill_buffer(y, 2)
+        inner.execution_barrier()
+        inner.copy_buffer(y.view(0, 32), Slot(0, 32, 32))
+    with CommandBuffer(label="outer") as cb:
+        cb.update_buffer(counts, bytes([2, 0, 0, 0, 1, 0, 0, 0, 1, 0, 0, 0]))
+        cb.signal_event(ready, label="counts are there")
+        cb.execute_commands(inner, bindings=[x])
+        cb.wait_events([ready])
+        cb.dispatch_indirect(saxpy(), counts, 64, args=[y, x, 2.5, 7])
+        cb.execution_barrier()
+        cb.reset_event(ready)
+        cb.fill_buffer(x, 0)
     return cb.recording

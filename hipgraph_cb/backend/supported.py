@@ -1,0 +1,27 @@
+"""What a backend cannot run, it refuses by name before it makes anything."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from typing import TYPE_CHECKING
+
+from hipgraph_cb.errors import UnimplementedError
+from hipgraph_cb.recording.commands import VERBS, Command
+
+if TYPE_CHECKING:
+    from hipgraph_cb.recording.recording import Recording
+
+
+def check_supported(recording: Recording, kinds: Collection[type[Command]], backend: str) -> None:
+    """Refuse a recording with commands that are none of `kinds`, in it or in a nested recording.
+
+    Raises:
+        UnimplementedError: it has one; the message names the first.
+    """
+    for nested in (recording, *(entry.recording for entry in recording.resources.recordings.values())):
+        unknown = set(map(type, nested.commands)).difference(kinds)
+        for index, command in enumerate(nested.commands if unknown else ()):
+            if type(command) in unknown:
+                raise UnimplementedError(
+                    f"program: the {backend} backend cannot run {VERBS[type(command)]}", where=nested.where(index)
+                )

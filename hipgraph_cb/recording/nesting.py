@@ -1,0 +1,182 @@
+"""Recordings within recordings: one command of the outer one runs all commands of the nested one.
+
+The nested recording is taken over as a copy whose commands use the ids of the outer resource table, so that one table
+holds everything that has to be there, and what both touch has one id.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from hipgraph_cb.errors import (
+    HipGraphError,
+    InvalidArgumentError,
+    NotFoundError,
+    OutOfRangeError,
+    ResourceExhaustedError,
+)
+from hipgraph_cb.recording.bindings import BoundRange, check_bound
+from hipgraph_cb.recording.collecting import ResourceCollector
+from hipgraph_cb.recording.commands import (
+    Command,
+    Copy,
+    Dispatch,
+    DispatchIndirect,
+    ExecuteCommands,
+    Location,
+    Range,
+    ResetEvent,
+    SignalEvent,
+    SlotRange,
+    WaitEvents,
+)
+from hipgraph_cb.recording.recording import Recording
+from hipgraph_cb.recording.validation import text
+
+DEEPEST_NESTING = 16
+"""Recordings within recordings: the drivers below recurse, and nobody has come near."""
+
+Ids = Mapping[int, int]
+
+
+def make_execute(
+    resources: ResourceCollector, recording: object, bindings: Sequence[object] | None, label: str | None
+) -> ExecuteCommands | None:
+    """See `CommandBuffer.execute_commands`."""
+    text(label)
+    if not isinstance(recording, Recording):
+        raise InvalidArgumentError(
+            "execute_commands: not a recording",
+            found=type(recording).__name__,
+            allowed="a Recording, or a command buffer that has ended",
+        )
+    if not len(recording):
+        return None
+    if recording.depth >= DEEPEST_NESTING:
+        raise ResourceExhaustedError(
+            "execute_commands: recordings are nested too deep",
+            found=f"{recording.depth + 1} levels",
+            allowed=f"{DEEPEST_NESTING} levels",
+        )
+    entry = resources.recording(recording, lambda nested: _adopt(resources, nested))
+    return ExecuteCommands(entry.id, _bind(resources, entry.recording, bindings), label)
+
+
+def _bind(
+    resources: ResourceCollector, nested: Recording, bindings: Sequence[object] | None
+) -> tuple[Location | None, ...]:
+    """The places that stand for the slots of the nested recording, checked as far as they are known."""
+    uses = nested.slots
+    given = () if bindings is None else bindings
+    if len(given) < len(uses):
+        raise (OutOfRangeError if given else InvalidArgumentError)(
+            "execute_commands: the nested recording uses more slots than are bound",
+            found=f"{len(given)} bindings",
+            allowed=f"{len(uses)} or more",
+            next_step="pass bindings=[...], with buffers, views or slots of this command buffer",
+        )
+    places = [
+        resources.locate(value, f"the binding of slot {slot}") if use.commands else None
+        for slot, (use, value) in enumerate(zip(uses, given, strict=False))
+    ]
+    if resources.validate:
+        known = {
+            slot: BoundRange(resources.objects[place.resource], place.offset, place.length)
+            for slot, place in enumerate(places)
+            if isinstance(place, Range)
+        }
+        check_bound(nested, known, nested.resources.bound)
+        for slot, place in enumerate(places):
+            if isinstance(place, SlotRange):
+                _check_slot(nested, slot, place)
+    return tuple(places)
+
+
+def _check_slot(nested: Recording, slot: int, place: SlotRange) -> None:
+    """What is known now of a slot that stands for a slot: its length, if it states one, and its offset."""
+    use = nested.slots[slot]
+    if place.length is not None and place.length < use.end:
+        raise OutOfRangeError(
+            f"the binding of slot {slot} of the nested recording is too small",
+            found=f"{place.length} bytes of slot {place.slot}",
+            allowed=f"{use.end} bytes or more, the end of the largest range used",
+        )
+    if place.offset % use.alignment:
+        raise InvalidArgumentError(
+            f"the binding of slot {slot} of the nested recording is misaligned",
+            found=f"offset {place.offset} of slot {place.slot}",
+            allowed=f"a multiple of {use.alignment}",
+        )
+
+
+def _adopt(resources: ResourceCollector, nested: Recording) -> Recording:
+    """The nested recording with ids of the outer table, which gets an entry for everything that it uses."""
+    table = nested.resources
+    ids: dict[int, int] = {}
+    for key in sorted({*table.buffers, *table.executables, *table.events}):
+        live = table.bound.get(key)
+        if live is None:
+            raise NotFoundError(
+                f"execute_commands: nothing stands for resource {key} of the nested recording",
+                found="a recording without live objects, as one that was loaded from a file",
+                next_step="record it with a command buffer of this device",
+            )
+        ids[key] = _collect(resources, key, live, nested)
+    return _with_ids(resources, nested, ids)
+
+
+def _collect(resources: ResourceCollector, key: int, live: Any, nested: Recording) -> int:
+    try:
+        if key in nested.resources.buffers:
+            place = resources.locate(live, "a buffer")
+            return place[0]
+        if key in nested.resources.executables:
+            return resources.executable(live)
+        return resources.event(live)
+    except HipGraphError as error:
+        name = "the nested recording" if nested.label is None else f"the nested recording {nested.label!r}"
+        raise error.located(f"resource {key} of {name}") from None
+
+
+def _with_ids(resources: ResourceCollector, nested: Recording, ids: dict[int, int]) -> Recording:
+    ids = dict(ids)
+    for key, entry in nested.resources.recordings.items():
+        inner = entry.recording
+        ids[key] = resources.recording(inner, lambda each: _with_ids(resources, each, ids)).id
+    return Recording(
+        [_renamed(command, ids) for command in nested],
+        layer_starts=nested.layer_starts,
+        resources=resources.part(sorted(set(ids.values()))),
+        binding_capacity=nested.binding_capacity,
+        label=nested.label,
+        groups=nested.groups,
+        dependencies=nested.dependencies,
+    )
+
+
+def _renamed(command: Command, ids: Ids) -> Command:
+    """The command with other resource ids."""
+    if isinstance(command, (Dispatch, DispatchIndirect)):
+        changed = command._replace(
+            executable=ids[command.executable],
+            pointers=tuple((offset, _moved(place, ids)) for offset, place in command.pointers),
+            accesses=tuple((_moved(place, ids), reads, writes) for place, reads, writes in command.accesses),
+        )
+        if isinstance(changed, DispatchIndirect):
+            changed = changed._replace(workgroup_count=_moved(changed.workgroup_count, ids))
+        return changed
+    if isinstance(command, ExecuteCommands):
+        places = tuple(None if place is None else _moved(place, ids) for place in command.bindings)
+        return command._replace(recording=ids[command.recording], bindings=places)
+    if isinstance(command, (SignalEvent, ResetEvent)):
+        return command._replace(event=ids[command.event])
+    if isinstance(command, WaitEvents):
+        return command._replace(events=tuple(ids[event] for event in command.events))
+    if isinstance(command, Copy):
+        return command._replace(source=_moved(command.source, ids), target=_moved(command.target, ids))
+    return command._replace(target=_moved(command.target, ids))
+
+
+def _moved(place: Location, ids: Ids) -> Location:
+    return place._replace(resource=ids[place.resource]) if isinstance(place, Range) else place

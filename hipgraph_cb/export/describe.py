@@ -53,38 +53,45 @@ class NestedEnd(NamedTuple):
     command: int
 
 
-def named_nodes(
+def named_nodes(recording: Recording, join: JoinPolicy) -> Iterator[tuple[str, PlannedNode, list[str]]]:
+    """The nodes of the plan in order: name (`c` and the command's index, or `j` and a number), node, dependencies.
+
+    A nested recording is one node, the command that runs it.
+    """
+    names: list[str] = []
+    joins = 0
+    for node in recording.plan(join):
+        if isinstance(node, CommandNode):
+            names.append(f"c{node.command}")
+        else:
+            names.append(f"j{joins}")
+            joins += 1
+        yield names[-1], node, [names[dependency] for dependency in node.dependencies]
+
+
+def all_nodes(
     recording: Recording, join: JoinPolicy, prefix: str = "", entry: Sequence[str] = ()
 ) -> Iterator[tuple[str, PlannedNode | NestedEnd, list[str]]]:
-    """The nodes of the plan in order: name, node, dependencies.
+    """As `named_nodes`, with the nodes of nested recordings behind the command that runs them.
 
-    A name is `c` and the command's index, or `j` and a number. A nested recording follows the command that runs it: its
-    nodes are `c3_c0`, `c3_c1`, ..., and they end in `c3_end`.
+    Those of command 3 are `c3_c0`, `c3_c1`, ..., they wait for `c3`, and `c3_end` waits for them.
 
     Args:
         prefix: goes before every name.
         entry: what the nodes wait for that wait for nothing else.
     """
-    ends: list[str] = []
-    joins = 0
-    for node in recording.plan(join):
-        waits = [ends[dependency] for dependency in node.dependencies] or list(entry)
-        if not isinstance(node, CommandNode):
-            ends.append(f"{prefix}j{joins}")
-            joins += 1
-            yield ends[-1], node, waits
+    ends: dict[str, str] = {}
+    for plain, node, dependencies in named_nodes(recording, join):
+        name = ends[plain] = prefix + plain
+        yield name, node, [ends[dependency] for dependency in dependencies] or list(entry)
+        nested = nested_in(recording, recording[node.command]) if isinstance(node, CommandNode) else None
+        if nested is None or not isinstance(node, CommandNode):
             continue
-        name = f"{prefix}c{node.command}"
-        yield name, node, waits
-        nested = nested_in(recording, recording[node.command])
-        if nested is None:
-            ends.append(name)
-            continue
-        inside = list(named_nodes(nested, join, f"{name}_", [name]))
+        inside = list(all_nodes(nested, join, f"{name}_", [name]))
         yield from inside
-        waited_for = {wait for _, _, inner_waits in inside for wait in inner_waits}
-        ends.append(f"{name}_end")
-        yield ends[-1], NestedEnd(node.command), [each for each, _, _ in inside if each not in waited_for]
+        waited_for = {wait for _, _, waits in inside for wait in waits}
+        ends[plain] = f"{name}_end"
+        yield ends[plain], NestedEnd(node.command), [each for each, _, _ in inside if each not in waited_for]
 
 
 def describe(recording: Recording, index: int) -> list[str]:

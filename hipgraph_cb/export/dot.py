@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from hipgraph_cb.export.describe import NestedEnd, describe, named_nodes
+from hipgraph_cb.export.describe import NestedEnd, all_nodes, describe
 from hipgraph_cb.export.visible import visible
 from hipgraph_cb.recording.commands import Copy, Dispatch, DispatchIndirect, Fill, Update
 from hipgraph_cb.recording.dependencies import JoinNode, JoinPolicy
@@ -69,7 +69,7 @@ def _clusters(recording: Recording, prefix: str = "") -> Iterator[str]:
 
 
 def _edges(recording: Recording, join: JoinPolicy) -> Iterator[str]:
-    for name, node, dependencies in named_nodes(recording, join):
+    for name, node, dependencies in all_nodes(recording, join):
         if isinstance(node, JoinNode):
             yield f'  {name} [label="join ({node.kind.value})", shape=ellipse];'
         elif isinstance(node, NestedEnd):

@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test test-long check bench fixtures clean
+.PHONY: demo test test-long test-producers check bench fixtures clean
 
 $(VENV)/.runtime: pyproject.toml
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
@@ -18,10 +18,22 @@ demo: $(VENV)/.runtime
 	$(BIN)/hipgraph-cb demo
 
 test: $(VENV)/.dev
-	$(BIN)/python -m pytest -n 2 -m "not long" tests
+	$(BIN)/python -m pytest -n 2 -m "not long and not producers" tests
 
 test-long: $(VENV)/.dev
-	$(BIN)/python -m pytest -n 2 tests
+	$(BIN)/python -m pytest -n 2 -m "not producers" tests
+
+# Other compilers, in an environment of their own: about 1.5 GB. They compile for gfx942 without a GPU.
+PRODUCERS := .venv-producers
+PRODUCER_PACKAGES := triton==3.9.0 iree-base-compiler==3.13.0
+
+$(PRODUCERS)/.done: pyproject.toml
+	test -x $(PRODUCERS)/bin/python || $(PYTHON) -m venv $(PRODUCERS)
+	$(PRODUCERS)/bin/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]' $(PRODUCER_PACKAGES)
+	touch $@
+
+test-producers: $(PRODUCERS)/.done
+	$(PRODUCERS)/bin/python -m pytest tests/producers
 
 check: $(VENV)/.dev
 	$(BIN)/ruff check .
@@ -36,4 +48,4 @@ fixtures:
 	sh tools/build_fixtures.sh
 
 clean:
-	rm -rf $(VENV) build dist .mypy_cache .ruff_cache .pytest_cache
+	rm -rf $(VENV) $(PRODUCERS) build dist .mypy_cache .ruff_cache .pytest_cache

@@ -50,8 +50,9 @@ class Places(NamedTuple):
 def read_descriptor(state: State, instruction: Instruction) -> Descriptor:
     """The V# in four scalar registers; only base, stride and range may differ between waves that run together."""
     register = instruction.fields["srsrc"]
-    low, high, records, flags = (_integer(state.read_sgpr(register + index)) for index in range(4))
-    swizzled = high & SWIZZLE_ENABLE if isinstance(high, int) else uniform(high & SWIZZLE_ENABLE)
+    low, high, records = (_integer(state.read_sgpr(register + index)) for index in range(3))
+    flags, words = state.read_agreed(register + 3), state.read_agreed(register + 1)
+    swizzled = words & SWIZZLE_ENABLE if isinstance(words, int) else uniform(words & np.uint32(SWIZZLE_ENABLE))
     if not isinstance(flags, int) or not isinstance(swizzled, int):
         raise state.fault(instruction, "the flags of the buffer descriptor differ between waves that run together")
     return Descriptor(

@@ -25,6 +25,7 @@ from hipgraph_cb.virtual.isa import (
     program_control,
     scalar_alu,
     scalar_memory,
+    scalar_stores,
     scratch_memory,
 )
 
@@ -34,6 +35,7 @@ MODULES = (
     address_alu,
     scalar_alu,
     scalar_memory,
+    scalar_stores,
     program_control,
     float_alu,
     integer_alu,

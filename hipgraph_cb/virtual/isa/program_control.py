@@ -43,9 +43,20 @@ def _target(instruction: Instruction) -> int:
     "s_dcache_inv_vol",
     "s_dcache_wb",
     "s_dcache_wb_vol",
+    "s_dcache_discard",
+    "s_dcache_discard_x2",
+    "s_atc_probe",
+    "s_atc_probe_buffer",
+    "s_cbranch_cdbgsys",
+    "s_cbranch_cdbguser",
+    "s_cbranch_cdbgsys_or_user",
+    "s_cbranch_cdbgsys_and_user",
 )
 def _compile_nothing(instruction: Instruction, context: CompileContext) -> Compiled:
-    """Memory is coherent and every result is there at once, so waits and cache controls have nothing to do."""
+    """Memory is coherent and every result is there at once, so waits and cache controls have nothing to do.
+
+    A branch on a debugger's conditions is never taken: they are zero where there is no debugger.
+    """
     del instruction, context
     return None
 

@@ -21,7 +21,7 @@ SIZES = {"dword": 1, "dwordx2": 2, "dwordx4": 4, "dwordx8": 8, "dwordx16": 16}
 ADDRESS_BITS = (1 << 48) - 1
 
 
-def _offset_reader(instruction: Instruction) -> Callable[[State], Any]:
+def offset_reader(instruction: Instruction) -> Callable[[State], Any]:
     """The byte offset: an immediate, M0 or an SGPR, or an SGPR plus an immediate."""
     immediate = field(instruction, "offset") if field(instruction, "imm") else 0
     if field(instruction, "soffset_en"):
@@ -43,7 +43,7 @@ def _compile_load(instruction: Instruction, context: CompileContext) -> Compiled
     del context
     count = SIZES[instruction.mnemonic.removeprefix("s_load_")]
     base, destination = instruction.fields["sbase"], instruction.fields["sdata"]
-    offset = _offset_reader(instruction)
+    offset = offset_reader(instruction)
 
     def step(state: State) -> None:
         address = state.read_sgpr64(base)
@@ -63,39 +63,71 @@ def _compile_buffer_load(instruction: Instruction, context: CompileContext) -> C
     del context
     count = SIZES[instruction.mnemonic.removeprefix("s_buffer_load_")]
     base, destination = instruction.fields["sbase"], instruction.fields["sdata"]
-    offset = _offset_reader(instruction)
+    offset = offset_reader(instruction)
 
     def step(state: State) -> None:
-        words: Any = [state.read_sgpr(base + index) for index in range(4)]
+        words: Any = [state.read_agreed(base + index) for index in range(3)]
         start = offset(state)
-        if not isinstance(start, int) or not all(isinstance(word, int) for word in words):
-            raise state.fault(instruction, "the buffer descriptor or offset differs between waves that run together")
-        address = (words[0] | words[1] << 32) & ADDRESS_BITS
-        stride = words[1] >> 16 & 0x3FFF
-        limit = words[2] * stride if stride else words[2]
-        inside = max(0, min(count, (limit - (start & ~3)) // 4))
-        load_uniform(state, instruction, (address + start) & ~3, destination, inside)
-        for index in range(inside, count):
-            state.write_sgpr(destination + index, 0)
+        if isinstance(start, int) and all(isinstance(word, int) for word in words):
+            address, inside = _buffer_place(words[0], words[1], words[2], start=start, count=count)
+            load_uniform(state, instruction, address, destination, inside)
+            for index in range(inside, count):
+                state.write_sgpr(destination + index, 0)
+        else:
+            _load_buffer_per_wave(state, instruction, words, start, destination, count)
 
     return step
 
 
-def load_uniform(state: State, instruction: Instruction, address: int, destination: int, count: int) -> None:
-    """Load `count` words from one address for all waves that run."""
+def _buffer_place(low: int, high: int, records: int, *, start: int, count: int) -> tuple[int, int]:
+    """The address of the first word, and how many of `count` words lie in the buffer's range."""
+    stride = high >> 16 & 0x3FFF
+    limit = records * stride if stride else records
+    address = (low | high << 32) & ADDRESS_BITS
+    return (address + start) & ~3, max(0, min(count, (limit - (start & ~3)) // 4))
+
+
+def _load_buffer_per_wave(
+    state: State, instruction: Instruction, words: list[Any], start: Any, destination: int, count: int
+) -> None:
+    """A load whose descriptor (its first three words) or offset differs between the waves that run."""
+    *columns, starts = (
+        np.broadcast_to(np.asarray(part, np.int64), (state.waves, 1))[:, 0].tolist() for part in (*words, start)
+    )
+    running = np.ones((state.waves, 1), np.bool_) if state.running is None else state.running
+    values = np.zeros((count, state.waves, 1), np.uint32)
+    for wave in np.flatnonzero(running).tolist():
+        low, high, records = (column[wave] for column in columns)
+        address, inside = _buffer_place(low, high, records, start=starts[wave], count=count)
+        if inside:
+            values[:inside, wave, 0] = _words_at(state, instruction, address, inside, wave)
+    for index in range(count):
+        state.write_sgpr(destination + index, uniform(values[index]))
+
+
+def _words_at(state: State, instruction: Instruction, address: int, count: int, wave: int = 0) -> Any:
+    """`count` words of live memory from `address`."""
     memory = state.memory
     allocation = memory.find(address)
-    if count == 0:
-        return
     if allocation is None or address + 4 * count > allocation.end:
+        lanes = np.arange(state.waves).reshape(-1, 1) >= wave
         raise state.fault(
             instruction,
             memory.describe(address, 4 * count),
             kind=FaultKind.ILLEGAL_ADDRESS,
+            lanes=lanes,
             addresses=np.array([[address]], np.int64),
         )
     index = address - memory.base >> 2
-    for position, word in enumerate(memory.u32[index : index + count].tolist()):
+    return memory.u32[index : index + count]
+
+
+def load_uniform(state: State, instruction: Instruction, address: int, destination: int, count: int) -> None:
+    """Load `count` words from one address for all waves that run."""
+    if count == 0:
+        return
+    wave = 0 if state.running is None else int(state.running.argmax())
+    for position, word in enumerate(_words_at(state, instruction, address, count, wave).tolist()):
         state.write_sgpr(destination + position, word)
 
 

@@ -290,6 +290,15 @@ class State:
         number: NDArray[np.uint64] = np.asarray(low, _U64) | np.asarray(high, _U64) << _HALF
         return number
 
+    def read_agreed(self, register: int) -> Scalar32:
+        """Like `read_sgpr`, and an int also when only waves differ that do not run now."""
+        value = self.read_sgpr(register)
+        running = self.running
+        if isinstance(value, int) or running is None:
+            return value
+        agreed = uniform(value[running])
+        return agreed if isinstance(agreed, int) else value
+
     def write_sgpr(self, register: int, value: Scalar32) -> None:
         """Write a scalar register of the waves that run. `value`: an int in 0..2**32-1 or uint32 [waves, 1]."""
         if register >= EXEC:

@@ -51,6 +51,21 @@ def test_offsets_add_up(memory, words):
     assert np.array_equal(lanes_of(state, 4)[0], values[(LANES * 8 + 52) // 4])
 
 
+def test_what_waves_that_do_not_run_hold_does_not_make_a_descriptor_differ(memory, words):
+    address, values = words
+    state = make_state(memory, groups=3)
+    describe(state, address, records=4096)
+    state.write_sgpr(DESCRIPTOR + 1, np.array([[address >> 32], [address >> 32], [0x8000FFFF]], np.uint32))
+    state.write_sgpr(DESCRIPTOR + 3, np.array([[0], [0], [0xCDCDCDCD]], np.uint32))
+    state.write_vgpr(0, LANES.reshape(1, -1) * np.uint32(4))
+    state.set_group(np.array([[True], [True], [False]]))
+    access(state, "buffer_load_dword", offen=1)
+    assert np.array_equal(lanes_of(state, 4)[:2], np.tile(values[:64], (2, 1)))
+    state.set_group(None)
+    with pytest.raises(DeviceFault, match="the flags of the buffer descriptor differ between waves"):
+        access(state, "buffer_load_dword", offen=1)
+
+
 def test_what_is_out_of_range_reads_as_zero_word_by_word(memory, words):
     address, values = words
     state = make_state(memory)

@@ -17,6 +17,7 @@ from hipgraph_cb.buffers import Buffer, BufferView, byte_count, host_bytes
 from hipgraph_cb.errors import (
     InvalidArgumentError,
     NotFoundError,
+    OutOfRangeError,
     UnimplementedError,
 )
 from hipgraph_cb.loaded import Executable, Export
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
     from hipgraph_cb.executable.verify import VerifiedExecutable
     from hipgraph_cb.recording.command_buffer import CommandBuffer
     from hipgraph_cb.recording.dependencies import JoinPolicy
+    from hipgraph_cb.recording.profile import Profile, Span
     from hipgraph_cb.recording.recording import Recording
 
 __all__ = [
@@ -110,6 +112,33 @@ class Program(Resource):
             mode: "graph" launches what was prepared; "stream" launches the same commands call by call, in the order of
                 the recording, for comparing.
         """
+
+    def profile(self, repeats: int = 10, bindings: Sequence[Any] | None = None) -> Profile:
+        """Replay with every command timed, `repeats` times and once before, and wait.
+
+        On HIP the commands are launched call by call with events between them, so those of one layer run one after the
+        other; on HSA the times are those of the packets.
+
+        Args:
+            bindings: as for `replay`.
+
+        Raises:
+            OutOfRangeError: fewer than one repeat.
+            HipError, HsaError: the work failed.
+        """
+        from hipgraph_cb.recording.profile import Profile
+        from hipgraph_cb.recording.validation import integer
+
+        self.check_open("profile")
+        count = integer(repeats, "repeats")
+        if count == 0:
+            raise OutOfRangeError("profile: there is nothing to measure", found="0 repeats", allowed="1 or more")
+        self._time_commands(bindings)
+        return Profile.of_runs(self._recording, [self._time_commands(None) for _ in range(count)])
+
+    @abstractmethod
+    def _time_commands(self, bindings: Sequence[Any] | None) -> list[Span]:
+        """Replay once, wait, and give for each command when it ran."""
 
     def __repr__(self) -> str:
         return f"<{self.describe()}: {len(self._recording)} commands{', closed' if self._closed else ''}>"

@@ -3,6 +3,7 @@
 Node `c3` is command 3, so the names stay the same whatever the join policy is; joins are `j0`, `j1`, ... Commands of
 one layer share a rank, those of a debug group a box. The commands of a nested recording stand in a box of their own:
 those of command 3 are `c3_c0`, `c3_c1`, ..., they start behind `c3`, and what waits for them hangs on `c3_end`.
+Edges that events make are dotted, inferred ones dashed, and a red line joins two commands that miss a barrier.
 Labels are plain quoted text: what users and code objects put into names cannot break out.
 """
 
@@ -12,6 +13,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from hipgraph_cb.export.describe import NestedEnd, all_nodes, describe
+from hipgraph_cb.export.edges import EdgeKind, drawn_findings, edge_kind
 from hipgraph_cb.export.visible import visible
 from hipgraph_cb.recording.commands import Copy, Dispatch, DispatchIndirect, Fill, Update
 from hipgraph_cb.recording.dependencies import JoinNode, JoinPolicy
@@ -23,6 +25,11 @@ if TYPE_CHECKING:
 _COLOURS = {Fill: "#e8f0d8", Update: "#d8e8f0", Copy: "#f0e8d8", Dispatch: "#ffffff", DispatchIndirect: "#ffffff"}
 _OTHER_COLOUR = "#eeeeee"
 """Of nested recordings and events, which are no work of their own."""
+_STYLES = {
+    EdgeKind.BARRIER: "",
+    EdgeKind.INFERRED: ' [color="#8250df", style=dashed]',
+    EdgeKind.EVENT: ' [color="#0a7ea4", style=dotted]',
+}
 
 
 def to_dot(recording: Recording, *, join: JoinPolicy = JoinPolicy.AUTO) -> str:
@@ -36,6 +43,7 @@ def to_dot(recording: Recording, *, join: JoinPolicy = JoinPolicy.AUTO) -> str:
     lines.extend(_clusters(recording))
     lines.extend(f"  {{ rank=same; {' '.join(f'c{index};' for index in layer)} }}" for layer in recording.layers)
     lines.extend(_edges(recording, join))
+    lines.extend(_hazards(recording))
     return "\n".join([*lines, "}", ""])
 
 
@@ -74,7 +82,16 @@ def _edges(recording: Recording, join: JoinPolicy) -> Iterator[str]:
             yield f'  {name} [label="join ({node.kind.value})", shape=ellipse];'
         elif isinstance(node, NestedEnd):
             yield f'  {name} [label="", shape=point];'
-        yield from (f"  {dependency} -> {name};" for dependency in dependencies)
+        yield from (f"  {wait} -> {name}{_STYLES[edge_kind(recording, wait, name)]};" for wait in dependencies)
+
+
+def _hazards(recording: Recording) -> Iterator[str]:
+    """A red line, which is no edge, between two commands that miss a barrier; dashed where it is only possible."""
+    for finding in drawn_findings(recording):
+        if len(finding.nodes) == 2:
+            style = "solid" if finding.is_certain else "dashed"
+            attributes = f'dir=none, constraint=false, color="#cf222e", style={style}, tooltip={quote(finding.text)}'
+            yield f"  {finding.nodes[0]} -> {finding.nodes[1]} [{attributes}];"
 
 
 def quote(text: str) -> str:

@@ -8,24 +8,25 @@ from __future__ import annotations
 
 import html
 import json
-from collections import defaultdict
 from collections.abc import Sequence
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
 from hipgraph_cb.export.describe import describe, named_nodes
+from hipgraph_cb.export.edges import command_of, drawn_findings, edge_kind
 from hipgraph_cb.export.layout import NODE_HEIGHT, NODE_WIDTH, place_nodes
+from hipgraph_cb.export.timetable import microseconds
 from hipgraph_cb.export.visible import visible
-from hipgraph_cb.recording.dependencies import CommandNode, JoinPolicy
-from hipgraph_cb.recording.hazards import MissingBarrier
+from hipgraph_cb.recording.dependencies import JoinNode, JoinPolicy, levels
 
 if TYPE_CHECKING:
+    from hipgraph_cb.recording.profile import Profile
     from hipgraph_cb.recording.recording import Recording
 
 
-def to_html(recording: Recording, *, join: JoinPolicy = JoinPolicy.AUTO) -> str:
-    """The graph as a page: commands, the joins and edges that the join policy makes, debug groups, and findings."""
-    picture = as_object(recording, join=join)
+def to_html(recording: Recording, *, join: JoinPolicy = JoinPolicy.AUTO, profile: Profile | None = None) -> str:
+    """The graph as a page: commands, the joins and edges that the join policy makes, debug groups, findings, times."""
+    picture = as_object(recording, join=join, profile=profile)
     # `<` would end the element that holds the data; JSON has another way to write it.
     data = json.dumps(picture, ensure_ascii=True, separators=(",", ":")).replace("<", "\\u003c")
     parts = {"title": html.escape(picture["title"]), "style": _part("viewer.css"), "script": _part("viewer.js")}
@@ -36,13 +37,16 @@ def to_html(recording: Recording, *, join: JoinPolicy = JoinPolicy.AUTO) -> str:
     return before + data + after
 
 
-def as_object(recording: Recording, *, join: JoinPolicy = JoinPolicy.AUTO) -> dict[str, Any]:
+def as_object(
+    recording: Recording, *, join: JoinPolicy = JoinPolicy.AUTO, profile: Profile | None = None
+) -> dict[str, Any]:
     """What the page draws, as plain values. Positions are pixels at scale 1."""
     nodes, waits = _nodes(recording, join)
-    layout = place_nodes(_layers(nodes), waits)
+    if profile is not None:
+        _add_times(nodes, profile)
+    layout = place_nodes(levels(waits), waits)
     for node, (x, y) in zip(nodes, layout.places, strict=True):
         node["x"], node["y"] = x, y
-    kind = "barrier" if recording.dependencies is None else "inferred"
     return {
         "title": visible("recording" if recording.label is None else recording.label),
         "summary": f"{len(recording)} commands, {len(recording.layers)} layers",
@@ -50,46 +54,74 @@ def as_object(recording: Recording, *, join: JoinPolicy = JoinPolicy.AUTO) -> di
         "height": layout.height,
         "node": {"width": NODE_WIDTH, "height": NODE_HEIGHT},
         "nodes": nodes,
-        "edges": [[source, target, kind] for target, sources in enumerate(waits) for source in sources],
+        "edges": _edges(recording, nodes, waits),
         "groups": _groups(recording, nodes),
         "hazards": _hazards(recording),
     }
 
 
-def _nodes(recording: Recording, join: JoinPolicy) -> tuple[list[dict[str, Any]], list[list[int]]]:
+def _nodes(recording: Recording, join: JoinPolicy) -> tuple[list[dict[str, Any]], list[tuple[int, ...]]]:
     """The nodes in the order of the plan, and for each those it waits for."""
-    layer_of = {index: number for number, layer in enumerate(recording.layers) for index in layer}
+    layers = LayerNumbers()
     nodes: list[dict[str, Any]] = []
-    waits: list[list[int]] = []
+    waits: list[tuple[int, ...]] = []
     numbers: dict[str, int] = {}
     for name, node, dependencies in named_nodes(recording, join):
         numbers[name] = len(nodes)
-        waits.append([numbers[dependency] for dependency in dependencies])
-        if isinstance(node, CommandNode):
-            nodes.append(_command(recording, name, node.command, layer_of[node.command]))
-        else:
-            layer = max(nodes[wait]["layer"] for wait in waits[-1])
-            lines = [f"join ({node.kind.value})", f"of {len(waits[-1])}"]
-            nodes.append({"id": name, "kind": "join", "lines": lines, "layer": layer, "groups": []})
+        waits.append(tuple(numbers[dependency] for dependency in dependencies))
+        owner, index = command_of(recording, name)
+        if index is not None:
+            nodes.append(_command(owner, name, index, layers.of(owner, index)))
+            continue
+        head = f"join ({node.kind.value})" if isinstance(node, JoinNode) else "end of a nested recording"
+        before = max((nodes[wait]["layer"] for wait in waits[-1]), default=0)
+        lines = [head, f"of {len(waits[-1])}"]
+        nodes.append({"id": name, "kind": "join", "lines": lines, "layer": before, "groups": []})
     return nodes, waits
+
+
+class LayerNumbers:
+    """Which layer of its recording a command stands in."""
+
+    def __init__(self) -> None:
+        self._numbers: dict[int, dict[int, int]] = {}
+
+    def of(self, recording: Recording, index: int) -> int:
+        known = self._numbers.get(id(recording))
+        if known is None:
+            known = {command: number for number, layer in enumerate(recording.layers) for command in layer}
+            self._numbers[id(recording)] = known
+        return known[index]
 
 
 def _command(recording: Recording, name: str, index: int, layer: int) -> dict[str, Any]:
     return {
         "id": name,
-        "kind": type(recording[index]).__name__.lower(),
+        "kind": type(recording[index]).__name__.lower().removesuffix("indirect"),
         "lines": [visible(line) for line in describe(recording, index)],
         "layer": layer,
         "groups": [visible(label) for label in recording.group_paths[index]] if recording.groups else [],
     }
 
 
-def _layers(nodes: Sequence[dict[str, Any]]) -> list[list[int]]:
-    """The nodes of each layer, and behind it the join that waits for it, which stands alone."""
-    rows: dict[tuple[int, bool], list[int]] = defaultdict(list)
-    for number, node in enumerate(nodes):
-        rows[node["layer"], node["kind"] == "join"].append(number)
-    return [rows[key] for key in sorted(rows)]
+def _edges(
+    recording: Recording, nodes: Sequence[dict[str, Any]], waits: Sequence[Sequence[int]]
+) -> list[tuple[int, int, str]]:
+    return [
+        (source, target, edge_kind(recording, nodes[source]["id"], nodes[target]["id"]).value)
+        for target, sources in enumerate(waits)
+        for source in sources
+    ]
+
+
+def _add_times(nodes: Sequence[dict[str, Any]], profile: Profile) -> None:
+    """The time of each command as its last line, and as microseconds."""
+    spans = {f"c{index}": span for index, span in enumerate(profile.commands)}
+    for node in nodes:
+        span = spans.get(node["id"])
+        if span is not None:
+            node["microseconds"] = microseconds(span)
+            node["lines"].append(f"took {node['microseconds']:g} us")
 
 
 def _groups(recording: Recording, nodes: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
@@ -114,14 +146,10 @@ def _groups(recording: Recording, nodes: Sequence[dict[str, Any]]) -> list[dict[
 
 def _hazards(recording: Recording) -> list[dict[str, Any]]:
     """Missing barriers join two nodes; an idle barrier is told at the first command behind it."""
-    rows = []
-    for finding in recording.hazards():
-        if isinstance(finding, MissingBarrier):
-            nodes, certain = [f"c{finding.first}", f"c{finding.second}"], finding.certain
-        else:
-            nodes, certain = [f"c{finding.before}"], False
-        rows.append({"nodes": nodes, "certain": certain, "text": visible(finding.text)})
-    return rows
+    return [
+        {"nodes": finding.nodes, "certain": finding.is_certain, "text": visible(finding.text)}
+        for finding in drawn_findings(recording)
+    ]
 
 
 def _part(name: str) -> str:

@@ -58,18 +58,23 @@ class StreamCalls:
             HipError: HIP refused a call; the message names the command.
             UnimplementedError: a command that exists in graphs only.
         """
-        for index, command in enumerate(self._recording.commands):
-            call = self._calls.get(type(command))
-            try:
-                if call is None:
-                    raise UnimplementedError(
-                        "replay: this command cannot be launched call by call",
-                        found=type(command).__name__,
-                        next_step='replay with mode="graph"',
-                    )
-                call(command, stream)
-            except HipGraphError as error:
-                raise error.located(self._recording.where(index)) from None
+        for index in range(len(self._recording)):
+            self.enqueue_one(index, stream)
+
+    def enqueue_one(self, index: int, stream: Any) -> None:
+        """Enqueue one command. Raises as `enqueue` does."""
+        command = self._recording.commands[index]
+        call = self._calls.get(type(command))
+        try:
+            if call is None:
+                raise UnimplementedError(
+                    "replay: this command cannot be launched call by call",
+                    found=type(command).__name__,
+                    next_step='replay with mode="graph"',
+                )
+            call(command, stream)
+        except HipGraphError as error:
+            raise error.located(self._recording.where(index)) from None
 
     def _fill(self, command: Fill, stream: Any) -> None:
         address, length = self._arguments.place(command.target)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import threading
 import weakref
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from hipgraph_cb.backend.former import FormerBindings
@@ -19,6 +20,7 @@ from hipgraph_cb.hip.executable import HipExecutable
 from hipgraph_cb.hip.graph import ExecutableGraph
 from hipgraph_cb.hip.lowering import ADD
 from hipgraph_cb.hip.rebinding import SlotRecord
+from hipgraph_cb.hip.timing import CommandTimer
 from hipgraph_cb.recording.bindings import resolve
 
 if TYPE_CHECKING:
@@ -28,6 +30,7 @@ if TYPE_CHECKING:
     from hipgraph_cb.hip.queue import Queue
     from hipgraph_cb.recording.bindings import BoundRange
     from hipgraph_cb.recording.dependencies import JoinPolicy
+    from hipgraph_cb.recording.profile import Span
     from hipgraph_cb.recording.recording import Recording
 
 
@@ -82,7 +85,22 @@ class HipProgram(Program):
             if mode == "graph":
                 self._launch(queue)
             else:
-                self._call_each(queue)
+                with self._called(queue) as calls:
+                    calls.enqueue(queue.native)
+
+    def _time_commands(self, bindings: Sequence[Any] | None) -> list[Span]:
+        queue = self._default_queue
+        with self._rebinding:
+            if self._has_slots:
+                self._bind(bindings, with_graph=False)
+            timer = CommandTimer(self._api, self._recording)
+            try:
+                with self._called(queue) as calls:
+                    timer.enqueue(calls, queue.native)
+                queue.wait(self._device.timeout)
+                return timer.spans()
+            finally:
+                timer.release()
 
     def _launch(self, queue: Queue) -> None:
         needs = self._needs
@@ -94,15 +112,16 @@ class HipProgram(Program):
             queue.last_work = self._work
             queue.enqueued = needs.tickets[queue] = queue.enqueued + 1
 
-    def _call_each(self, queue: Queue) -> None:
-        """Enqueue the commands one by one. What was enqueued before a call that failed runs, so it has a ticket too."""
+    @contextmanager
+    def _called(self, queue: Queue) -> Iterator[StreamCalls]:
+        """For enqueuing the commands one by one. What was enqueued before a call that failed runs: it has a ticket."""
         arguments = self._arguments
         if arguments is None:
             arguments = self._arguments = CommandArguments(self._resources)
         with queue.lock:
             queue.last_work = f"{self._work}, call by call"
             queue.enqueued = self._needs.tickets[queue] = queue.enqueued + 1
-            StreamCalls(self._api, self._recording, arguments).enqueue(queue.native)
+            yield StreamCalls(self._api, self._recording, arguments)
 
     def _build(self, arguments: CommandArguments) -> ExecutableGraph:
         self._api.make_current()

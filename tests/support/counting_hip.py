@@ -18,6 +18,7 @@ MAKES = {
     "hipModuleLoadData": "module",
     "hipGraphCreate": "graph",
     "hipGraphInstantiate": "executable graph",
+    "hipEventCreate": "event",
 }
 GIVES_BACK = {
     "hipFree": "allocation",
@@ -25,6 +26,7 @@ GIVES_BACK = {
     "hipModuleUnload": "module",
     "hipGraphDestroy": "graph",
     "hipGraphExecDestroy": "executable graph",
+    "hipEventDestroy": "event",
 }
 
 
@@ -32,7 +34,7 @@ def out_values(name):
     """How many values hip-python returns beside the code."""
     if name == "hipGraphInstantiate":
         return 3
-    return int(name in MAKES or name.startswith(("hipGraphAdd", "hipGet")) or name == "hipModuleGetFunction")
+    return int(name in MAKES or name == "hipEventElapsedTime" or name.startswith(("hipGraphAdd", "hipGet")) or name == "hipModuleGetFunction")
 
 
 class CountingHip(dict):
@@ -108,6 +110,9 @@ class CountingHip(dict):
             sharedMemPerBlock=65536,
             warpSize=64,
         )
+
+    def hipEventElapsedTime(self, _start, _stop):  # noqa: N802
+        return SUCCESS, 0.001
 
     def hipMalloc(self, size):  # noqa: N802
         memory = (ctypes.c_ubyte * size)()

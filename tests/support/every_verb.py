@@ -8,12 +8,13 @@ RELEASES = {
     "hipModuleUnload": "hipModuleLoadData",
     "hipGraphDestroy": "hipGraphCreate",
     "hipGraphExecDestroy": "hipGraphInstantiate",
+    "hipEventDestroy": "hipEventCreate",
 }
 """Function that gives back -> function that makes."""
 
 
 def every_verb(open_device, code_object):
-    """Everything once: buffers, an executable, all verbs, joins, slots, rebinding, streams, waits, closing."""
+    """Everything once: buffers, an executable, all verbs, joins, slots, rebinding, streams, times, waits, closing."""
     with open_device() as device:
         x, y, z = device.from_host(bytes(64)), device.allocate(64), device.allocate(64)
         executable = device.load(code_object)
@@ -27,6 +28,7 @@ def every_verb(open_device, code_object):
             cb.replay(stream=stream)
             cb.replay(stream=stream, mode="stream")
             stream.synchronize()
+        cb.program.profile(1)
         with device.command_buffer(label="slots", binding_capacity=1) as slots:
             slots.fill_buffer(Slot(0, 0, 64), 1)
             slots.execution_barrier()

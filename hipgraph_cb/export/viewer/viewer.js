@@ -188,6 +188,13 @@
     context.fillStyle = colours.ink;
     context.font = "600 13px system-ui, sans-serif";
     context.fillText(node.lines[0], node.x + 9, node.y + (node.lines.length > 1 ? 15 : nodeHeight / 2));
+    if (node.microseconds !== undefined) {
+      context.fillStyle = colours.accent;
+      context.font = "12px system-ui, sans-serif";
+      context.textAlign = "right";
+      context.fillText(`${node.microseconds} us`, node.x + nodeWidth - 8, node.y + 15);
+      context.textAlign = "left";
+    }
     if (node.lines.length > 1) {
       context.fillStyle = colours.faint;
       context.font = "12px ui-monospace, monospace";

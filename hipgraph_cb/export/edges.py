@@ -1,0 +1,64 @@
+"""Why a drawn edge is there, and which pairs of nodes miss one."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Iterator
+from enum import Enum
+from typing import TYPE_CHECKING, NamedTuple
+
+from hipgraph_cb.recording.commands import ResetEvent, SignalEvent, WaitEvents
+from hipgraph_cb.recording.events import nested_in
+from hipgraph_cb.recording.hazards import MissingBarrier
+
+if TYPE_CHECKING:
+    from hipgraph_cb.recording.recording import Recording
+
+
+class EdgeKind(Enum):
+    """BARRIER: a barrier, or the start or end of a nested recording; INFERRED: both touch the same bytes; EVENT."""
+
+    BARRIER = "barrier"
+    INFERRED = "inferred"
+    EVENT = "event"
+
+
+class DrawnFinding(NamedTuple):
+    """A finding about the hazards of a recording at the nodes it concerns: two that miss a barrier, or one behind an
+    idle one."""
+
+    nodes: tuple[str, ...]
+    is_certain: bool
+    text: str
+
+
+def command_of(recording: Recording, name: str) -> tuple[Recording, int | None]:
+    """The recording that a node called `name` belongs to, and its command there; None for joins and ends."""
+    *outer, last = name.split("_")
+    for part in outer:
+        nested = nested_in(recording, recording[int(part[1:])])
+        recording = recording if nested is None else nested
+    return recording, int(last[1:]) if last[0] == "c" else None
+
+
+def edge_kind(recording: Recording, source: str, target: str) -> EdgeKind:
+    """Why `target` waits for `source`, two names that `named_nodes` gives."""
+    if recording.dependencies is None and not recording.resources.recordings:
+        return EdgeKind.BARRIER
+    first_owner, first = command_of(recording, source)
+    owner, second = command_of(recording, target)
+    if first is None or second is None or first_owner is not owner or owner.dependencies is None:
+        return EdgeKind.BARRIER
+    if any(isinstance(owner[index], (SignalEvent, WaitEvents, ResetEvent)) for index in (first, second)):
+        return EdgeKind.EVENT
+    is_behind_barrier = bisect_right(owner.layer_starts, first) != bisect_right(owner.layer_starts, second)
+    return EdgeKind.BARRIER if is_behind_barrier else EdgeKind.INFERRED
+
+
+def drawn_findings(recording: Recording) -> Iterator[DrawnFinding]:
+    """What `Recording.hazards` tells, by the names of the nodes."""
+    for finding in recording.hazards():
+        if isinstance(finding, MissingBarrier):
+            yield DrawnFinding((f"c{finding.first}", f"c{finding.second}"), finding.certain, finding.text)
+        else:
+            yield DrawnFinding((f"c{finding.before}",), False, finding.text)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from bisect import bisect_right
 from collections.abc import Iterator
 from enum import Enum
 from typing import TYPE_CHECKING, NamedTuple
@@ -15,8 +14,15 @@ if TYPE_CHECKING:
     from hipgraph_cb.recording.recording import Recording
 
 
+EVENT_COMMANDS = (SignalEvent, WaitEvents, ResetEvent)
+
+
 class EdgeKind(Enum):
-    """BARRIER: a barrier, or the start or end of a nested recording; INFERRED: both touch the same bytes; EVENT."""
+    """Why a command waits.
+
+    BARRIER: a barrier, or the start or end of a nested recording. EVENT: it is, or it waits for, a signal, a wait or a
+    reset. INFERRED: both touch the same bytes; in a recording with events these are not told apart from barriers.
+    """
 
     BARRIER = "barrier"
     INFERRED = "inferred"
@@ -42,17 +48,16 @@ def command_of(recording: Recording, name: str) -> tuple[Recording, int | None]:
 
 
 def edge_kind(recording: Recording, source: str, target: str) -> EdgeKind:
-    """Why `target` waits for `source`, two names that `named_nodes` gives."""
+    """Why `target` waits for `source`, two names that `all_nodes` gives."""
     if recording.dependencies is None and not recording.resources.recordings:
         return EdgeKind.BARRIER
     first_owner, first = command_of(recording, source)
     owner, second = command_of(recording, target)
     if first is None or second is None or first_owner is not owner or owner.dependencies is None:
         return EdgeKind.BARRIER
-    if any(isinstance(owner[index], (SignalEvent, WaitEvents, ResetEvent)) for index in (first, second)):
+    if isinstance(owner[first], EVENT_COMMANDS) or isinstance(owner[second], EVENT_COMMANDS):
         return EdgeKind.EVENT
-    is_behind_barrier = bisect_right(owner.layer_starts, first) != bisect_right(owner.layer_starts, second)
-    return EdgeKind.BARRIER if is_behind_barrier else EdgeKind.INFERRED
+    return EdgeKind.BARRIER if owner.resources.events else EdgeKind.INFERRED
 
 
 def drawn_findings(recording: Recording) -> Iterator[DrawnFinding]:

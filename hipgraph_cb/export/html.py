@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
-from hipgraph_cb.export.describe import describe, named_nodes
+from hipgraph_cb.export.describe import all_nodes, describe
 from hipgraph_cb.export.edges import command_of, drawn_findings, edge_kind
 from hipgraph_cb.export.layout import NODE_HEIGHT, NODE_WIDTH, place_nodes
 from hipgraph_cb.export.timetable import microseconds
@@ -44,7 +44,7 @@ def as_object(
     nodes, waits = _nodes(recording, join)
     if profile is not None:
         _add_times(nodes, profile)
-    layout = place_nodes(levels(waits), waits)
+    layout = place_nodes(levels(tuple(waits)), waits)
     for node, (x, y) in zip(nodes, layout.places, strict=True):
         node["x"], node["y"] = x, y
     return {
@@ -66,7 +66,7 @@ def _nodes(recording: Recording, join: JoinPolicy) -> tuple[list[dict[str, Any]]
     nodes: list[dict[str, Any]] = []
     waits: list[tuple[int, ...]] = []
     numbers: dict[str, int] = {}
-    for name, node, dependencies in named_nodes(recording, join):
+    for name, node, dependencies in all_nodes(recording, join):
         numbers[name] = len(nodes)
         waits.append(tuple(numbers[dependency] for dependency in dependencies))
         owner, index = command_of(recording, name)

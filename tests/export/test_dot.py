@@ -1,8 +1,12 @@
 """The Graphviz export: stable names, true edges, and labels that nothing can break out of."""
 
+import subprocess
+
 import pydot
 import pytest
-from support.recordings import grouped, hostile, step
+from support.fakes import FakeBuffer
+from support.recordings import grouped, hostile, nesting, step
+from support.tools import require_tool
 
 from hipgraph_cb.recording.command_buffer import CommandBuffer
 from hipgraph_cb.recording.dependencies import JoinPolicy
@@ -84,3 +88,25 @@ def test_an_empty_recording_is_a_graph_too():
         pass
     (graph,) = pydot.graph_from_dot_data(cb.recording.to_dot())
     assert graph.get_edges() == []
+
+
+def test_a_missing_barrier_is_a_red_line_and_an_inferred_edge_is_dashed():
+    x = FakeBuffer(64, "x")
+    texts = []
+    for dependencies in ("barriers", "inferred"):
+        with CommandBuffer(dependencies=dependencies) as cb:
+            cb.fill_buffer(x, 0)
+            cb.fill_buffer(x, 1)
+        (graph,) = pydot.graph_from_dot_data(cb.recording.to_dot())
+        texts.append([(edge.get_dir(), edge.get_color(), edge.get_style()) for edge in graph.get_edges()])
+    assert texts == [[("none", '"#cf222e"', "solid")], [(None, '"#8250df"', "dashed")]]
+
+
+@pytest.mark.parametrize("make", [step, grouped, hostile, nesting])
+def test_graphviz_draws_it(make):
+    require_tool("dot", "graphviz")
+    drawn = subprocess.run(
+        ["dot", "-Tsvg"], input=make().to_dot(), capture_output=True, text=True, timeout=60, check=True
+    )
+    assert drawn.stdout.count('class="node"') >= len(make())
+    assert drawn.stderr == ""

@@ -5,10 +5,11 @@ import re
 from html.parser import HTMLParser
 from pathlib import Path
 
+import pydot
 import pytest
 from support.browser import document_of, text_of
 from support.fakes import FakeBuffer
-from support.recordings import HOSTILE, grouped, hostile, step
+from support.recordings import HOSTILE, grouped, hostile, nesting, step
 
 from hipgraph_cb.export.html import as_object
 from hipgraph_cb.export.layout import GAP, MOST_COLUMNS, NODE_HEIGHT, NODE_WIDTH, place_nodes
@@ -129,7 +130,35 @@ def test_inferred_edges_are_marked() -> None:
     with CommandBuffer(dependencies="inferred") as cb:
         cb.fill_buffer(buffer, 0)
         cb.fill_buffer(buffer, 1)
-    assert as_object(cb.recording)["edges"] == [[0, 1, "inferred"]]
+    assert as_object(cb.recording)["edges"] == [(0, 1, "inferred")]
+
+
+def test_a_nested_recording_stands_inline_and_its_edges_are_those_of_the_graphviz_export() -> None:
+    recording = nesting()
+    picture = as_object(recording)
+    names = [node["id"] for node in picture["nodes"]]
+    edges = sorted((names[source], names[target]) for source, target, _ in picture["edges"])
+    (graph,) = pydot.graph_from_dot_data(recording.to_dot())
+    drawn = [edge for edge in graph.get_edges() if edge.get_dir() is None]
+    assert edges == sorted((edge.get_source(), edge.get_destination()) for edge in drawn)
+    tops = {node["id"]: node["y"] for node in picture["nodes"]}
+    assert tops["c2"] < tops["c2_c0"] < tops["c2_c2"] < tops["c2_end"] < tops["c6"]
+    (first,) = [node for node in picture["nodes"] if node["id"] == "c2_c1"]
+    assert (first["lines"][0], first["groups"], first["layer"]) == ("1 fill", ["tail"], 0)
+
+
+def test_edges_of_events_are_marked() -> None:
+    picture = as_object(nesting())
+    names = [node["id"] for node in picture["nodes"]]
+    kinds = {(names[source], names[target]): kind for source, target, kind in picture["edges"]}
+    assert {pair for pair, kind in kinds.items() if kind == "event"} == {
+        ("c0", "c1"),
+        ("c1", "c3"),
+        ("c3", "c4"),
+        ("c1", "c5"),
+        ("c3", "c5"),
+    }
+    assert kinds["c4", "c6"] == kinds["c2_c0", "c2_c2"] == "barrier"
 
 
 def test_missing_and_idle_barriers_are_told_at_their_nodes() -> None:
@@ -140,8 +169,8 @@ def test_missing_and_idle_barriers_are_told_at_their_nodes() -> None:
         cb.execution_barrier()
         cb.fill_buffer(y, 1)
     assert [(row["nodes"], row["certain"]) for row in as_object(cb.recording)["hazards"]] == [
-        (["c0", "c1"], True),
-        (["c2"], False),
+        (("c0", "c1"), True),
+        (("c2",), False),
     ]
 
 

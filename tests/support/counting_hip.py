@@ -34,7 +34,8 @@ def out_values(name):
     """How many values hip-python returns beside the code."""
     if name == "hipGraphInstantiate":
         return 3
-    return int(name in MAKES or name == "hipEventElapsedTime" or name.startswith(("hipGraphAdd", "hipGet")) or name == "hipModuleGetFunction")
+    single = {*MAKES, "hipEventElapsedTime", "hipModuleGetFunction"}
+    return int(name in single or name.startswith(("hipGraphAdd", "hipGet")))
 
 
 class CountingHip(dict):

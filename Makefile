@@ -33,7 +33,7 @@ $(PRODUCERS)/.done: pyproject.toml
 	touch $@
 
 test-producers: $(PRODUCERS)/.done
-	$(PRODUCERS)/bin/python -m pytest tests/producers
+	$(PRODUCERS)/bin/python -m pytest -m producers tests
 
 check: $(VENV)/.dev
 	$(BIN)/ruff check .

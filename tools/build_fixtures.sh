@@ -1,5 +1,6 @@
 #!/bin/sh
-# Rebuilds the code objects of the samples and of the demo for every target family, and those of the tests for gfx942.
+# Rebuilds the code objects of the samples, of the demo and of the HSA backend for every target family, and those of the
+# tests for gfx942.
 # What stands in tests/fixtures/corpus comes from several compilers; its README says how it was made.
 set -eu
 cd "$(dirname "$0")/.."
@@ -15,6 +16,19 @@ opencl() {
   chmod 644 "$1.$2.hsaco"
 }
 
+# plain_c SOURCE TARGET VERSION: SOURCE.c -> SOURCE.TARGET.hsaco; generic targets exist from code object version 6 on
+plain_c() {
+  clang-19 -x c --target=amdgcn-amd-amdhsa -mcpu="$2" -nogpulib -ffreestanding -nostdlib -O2 \
+    -mcode-object-version="$3" "$1.c" -o "$1.$2.hsaco"
+  chmod 644 "$1.$2.hsaco"
+}
+
+for target in gfx908 gfx90a gfx942 gfx1100 gfx1201; do
+  plain_c hipgraph_cb/hsa/kernels/blit $target 5
+done
+for target in gfx9-generic gfx10-1-generic gfx10-3-generic gfx11-generic gfx12-generic; do
+  plain_c hipgraph_cb/hsa/kernels/blit $target 6
+done
 for source in hipgraph_cb/cli/kernels/demo samples/kernels/saxpy samples/kernels/pipeline; do
   for target in gfx90a gfx942 gfx1100 gfx1201; do
     opencl "$source" "$target" 2

@@ -8,6 +8,7 @@ from __future__ import annotations
 import threading
 import time
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 
 from hipgraph_cb.errors import DeadlineExceededError, HipGraphError
 
@@ -81,9 +82,25 @@ class LaunchQueue(ABC):
         failure = self.take_failure()
         if failure is not None:
             raise failure
+        self._wait_until(self.poll, timeout)
+
+    def wait_for(self, ticket: int, timeout: float | None) -> None:
+        """Wait until the work with this ticket is done; a failure is kept for the next wait.
+
+        Raises:
+            DeadlineExceededError: not done in time.
+        """
+
+        def is_done() -> bool:
+            self.refresh()
+            return self.is_done(ticket)
+
+        self._wait_until(is_done, timeout)
+
+    def _wait_until(self, is_done: Callable[[], bool], timeout: float | None) -> None:
         started = time.monotonic()
         queries, pause = 0, FIRST_PAUSE
-        while not self.poll():
+        while not is_done():
             elapsed = time.monotonic() - started
             if timeout is not None and elapsed >= timeout:
                 raise self._timeout(timeout)

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, cast
 
-from hipgraph_cb.errors import HipGraphError, InvalidArgumentError, UnimplementedError
+from hipgraph_cb.errors import HipGraphError, UnimplementedError
 from hipgraph_cb.recording.commands import Command, Copy, Dispatch, Fill, Update
 
 if TYPE_CHECKING:
@@ -18,19 +18,7 @@ if TYPE_CHECKING:
     from hipgraph_cb.hip.commands import CommandArguments
     from hipgraph_cb.recording.recording import Recording
 
-MODES = ("graph", "stream")
-
 _FILLS = {1: "hipMemsetD8Async", 2: "hipMemsetD16Async", 4: "hipMemsetD32Async"}
-
-
-def check_mode(mode: object) -> None:
-    """Refuse what is no way to replay.
-
-    Raises:
-        InvalidArgumentError: `mode` is none of `MODES`.
-    """
-    if mode not in MODES:
-        raise InvalidArgumentError("replay: unknown mode", found=repr(mode), allowed=", ".join(map(repr, MODES)))
 
 
 class StreamCalls:

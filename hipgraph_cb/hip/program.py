@@ -9,12 +9,13 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from hipgraph_cb.backend.former import FormerBindings
+from hipgraph_cb.backend.modes import check_mode
 from hipgraph_cb.backend.resources import BoundResources
 from hipgraph_cb.backend.supported import check_supported
 from hipgraph_cb.device import Program
 from hipgraph_cb.errors import HipGraphError
 from hipgraph_cb.hip.buffer import HipBuffer
-from hipgraph_cb.hip.calls import StreamCalls, check_mode
+from hipgraph_cb.hip.calls import StreamCalls
 from hipgraph_cb.hip.commands import CommandArguments
 from hipgraph_cb.hip.executable import HipExecutable
 from hipgraph_cb.hip.graph import ExecutableGraph

@@ -1,0 +1,55 @@
+"""The events of one program: whether they are signalled when it is replayed, and how it leaves them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
+
+from hipgraph_cb.backend.resources import own
+from hipgraph_cb.device import Event
+from hipgraph_cb.errors import FailedPreconditionError
+
+if TYPE_CHECKING:
+    from hipgraph_cb.backend.resources import BoundResources
+    from hipgraph_cb.device import Device
+    from hipgraph_cb.recording.recording import Recording
+
+EventKind = TypeVar("EventKind", bound=Event)
+
+
+class EventRecord(Generic[EventKind]):
+    """What a program does to events, and to which.
+
+    Args:
+        kind: what events of the device's backend are.
+
+    Attributes:
+        events: by resource id.
+    """
+
+    def __init__(
+        self, device: Device, recording: Recording, resources: BoundResources[Any], kind: type[EventKind]
+    ) -> None:
+        self._use = recording.event_use
+        self.events: dict[int, EventKind] = {
+            entry.id: own(resources.objects[entry.id], kind, device, f"event {entry.name}")
+            for entry in recording.resources.events.values()
+        }
+
+    def check(self) -> None:
+        """Refuse a replay that would wait for an event that nothing replayed so far has left signalled.
+
+        Raises:
+            FailedPreconditionError: it names the event.
+        """
+        for number in sorted(self._use.awaited):
+            event = self.events[number]
+            if not event.is_signalled:
+                raise FailedPreconditionError(
+                    f"replay: the recording waits for {event.describe()}, which is not signalled",
+                    next_step="replay a recording that signals it first",
+                )
+
+    def note(self) -> None:
+        """The program has been enqueued."""
+        for number, signalled in self._use.outcomes.items():
+            self.events[number].is_signalled = signalled

@@ -1,0 +1,17 @@
+"""The ways to replay a program."""
+
+from __future__ import annotations
+
+from hipgraph_cb.errors import InvalidArgumentError
+
+MODES = ("graph", "stream")
+
+
+def check_mode(mode: object) -> None:
+    """Refuse what is no way to replay.
+
+    Raises:
+        InvalidArgumentError: `mode` is none of `MODES`.
+    """
+    if mode not in MODES:
+        raise InvalidArgumentError("replay: unknown mode", found=repr(mode), allowed=", ".join(map(repr, MODES)))

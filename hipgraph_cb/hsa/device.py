@@ -1,0 +1,110 @@
+"""The HSA-direct backend's device."""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any
+
+from hipgraph_cb.backend.device import BackendDevice
+from hipgraph_cb.backend.stream import QueueStream
+from hipgraph_cb.device import DEFAULT_TIMEOUT
+from hipgraph_cb.errors import HsaError, InvalidArgumentError
+from hipgraph_cb.hsa.agents import find_agent
+from hipgraph_cb.hsa.api import HsaApi, Session, fault_listeners
+from hipgraph_cb.hsa.blits import BlitKernels
+from hipgraph_cb.hsa.event import HsaEvent
+from hipgraph_cb.hsa.executable import HsaExecutable
+from hipgraph_cb.hsa.memory import HsaBuffer
+from hipgraph_cb.hsa.program import HsaProgram
+from hipgraph_cb.hsa.queue import HsaQueue
+
+if TYPE_CHECKING:
+    from hipgraph_cb.executable.verify import VerifiedExecutable
+    from hipgraph_cb.recording.dependencies import JoinPolicy
+    from hipgraph_cb.recording.recording import Recording
+
+
+class HsaDevice(BackendDevice):
+    """GPU number `ordinal`, as HSA lists them.
+
+    Args:
+        ordinal: among the GPUs.
+        is_virtual: what `open_device` knows about the library behind the C ABI.
+        fault_report: gives the text of the last fault, where the library behind the C ABI can tell.
+
+    Attributes:
+        agent: what HSA says about the GPU.
+        blits: our own kernels for fills and copies.
+
+    Raises:
+        NotFoundError: HSA has no such GPU.
+        UnavailableError: the HSA library is missing, or there are no fill and copy kernels for this GPU.
+    """
+
+    backend = "hsa"
+    runtime_error = HsaError
+
+    def __init__(
+        self, ordinal: int = 0, *, is_virtual: bool = False, fault_report: Callable[[], str | None] | None = None
+    ) -> None:
+        super().__init__(ordinal, is_virtual)
+        self.api = HsaApi(Session.current(), fault_report)
+        self.agent = find_agent(self.api, ordinal)
+        self.name = self.agent.name
+        self.target = self.agent.target
+        self.limits = self.agent.limits
+        self.blits = BlitKernels(self.api, self.agent)
+        device = weakref.ref(self)  # what waits may outlive the device
+        self._patience = lambda: DEFAULT_TIMEOUT if (alive := device()) is None else alive.timeout
+        self._queue = self._new_queue("the device's own stream")
+        fault_listeners.add(self)
+
+    def fault_report(self) -> str | None:
+        return None if self.api.fault_report is None else self.api.fault_report()
+
+    def memory_fault(self, agent: int, address: int) -> None:
+        """The runtime says that a GPU accessed memory that it must not."""
+        for queue in tuple(self.queues):
+            if isinstance(queue, HsaQueue) and agent == self.agent.handle:
+                queue.memory_fault(address)
+
+    def queue_of(self, stream: Any) -> HsaQueue:
+        """The queue behind whatever `replay(stream=...)` takes."""
+        if stream is None:
+            return self._queue
+        if isinstance(stream, QueueStream):
+            queue: HsaQueue = self._queue_of_stream(stream)
+            return queue
+        raise InvalidArgumentError(
+            "replay: not a stream", found=type(stream).__name__, allowed="a stream of this device"
+        )
+
+    def _release(self) -> None:
+        super()._release()
+        self.blits.handle.release()
+
+    def _allocate(self, size: int, label: str | None) -> HsaBuffer:
+        return self._adopt(HsaBuffer.allocate(self, size, label))
+
+    def _load(self, verified: VerifiedExecutable, label: str | None) -> HsaExecutable:
+        return self._adopt(HsaExecutable(self, verified, label))
+
+    def _program(
+        self, recording: Recording, resources: Mapping[int | str, Any] | None, policy: JoinPolicy
+    ) -> HsaProgram:
+        """The join policy means nothing here: a barrier is a bit in a packet, however wide the layers are."""
+        self.check_open("program")
+        self.backlog.sweep()
+        return self._adopt(HsaProgram(self, recording, resources))
+
+    def _stream(self, label: str | None) -> QueueStream:
+        self.backlog.sweep()
+        queue = self._new_queue("a stream" if label is None else f"stream `{label}`")
+        return self._adopt(QueueStream(self, queue, label))
+
+    def _event(self, label: str | None) -> HsaEvent:
+        return self._adopt(HsaEvent(self, label))
+
+    def _new_queue(self, name: str) -> HsaQueue:
+        return self._add_queue(HsaQueue(self.api, self.agent, self._patience, name))

@@ -1,0 +1,127 @@
+"""Code objects on an HSA agent."""
+
+from __future__ import annotations
+
+import ctypes
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from hipgraph_cb.backend.handle import Handle
+from hipgraph_cb.backend.owned import OwnedExecutable
+from hipgraph_cb.errors import HsaError, NotFoundError
+from hipgraph_cb.hsa.functions import BOOL, SYMBOL_VARIABLE, U32, U64, Status, SymbolInfo
+from hipgraph_cb.hsa.loader import CodeRange, code_ranges
+from hipgraph_cb.hsa.memory import HsaBuffer
+
+if TYPE_CHECKING:
+    from hipgraph_cb.executable.kernel_args import KernargLayout
+    from hipgraph_cb.executable.verify import VerifiedExecutable, VerifiedExport
+    from hipgraph_cb.hsa.agents import Agent
+    from hipgraph_cb.hsa.api import HsaApi
+    from hipgraph_cb.hsa.device import HsaDevice
+
+DYNAMIC_STACK = 1024
+"""Scratch bytes a work-item for a kernel that cannot say how much it needs, as HIP's default stack limit has it."""
+
+
+class KernelCode(NamedTuple):
+    """What a dispatch packet says about a kernel. Segment sizes in bytes."""
+
+    private_segment_size: int
+    group_segment_size: int
+    object: int
+    layout: KernargLayout
+
+
+class HsaExecutable(OwnedExecutable):
+    """A frozen hsa_executable_t with one code object."""
+
+    _device: HsaDevice
+
+    def __init__(self, device: HsaDevice, verified: VerifiedExecutable, label: str | None) -> None:
+        super().__init__(device, verified, label)
+        self.handle = load_code(device.api, device.agent, verified.data, self.describe())
+        self._kernels: dict[str, KernelCode] = {}
+
+    @property
+    def code_ranges(self) -> tuple[CodeRange, ...]:
+        """Where the loader put the code object in device memory."""
+        return code_ranges(self._device.api, self._loaded().native)
+
+    def kernel(self, export: str) -> KernelCode:
+        """What packets need to know of a kernel, asked for once."""
+        kernel = self._kernels.get(export)
+        if kernel is None:
+            kernel = self._kernels[export] = find_kernel(
+                self._device.api,
+                self._device.agent,
+                self._loaded().native,
+                self.verified.exports[export],
+                f"kernel {export} of {self.describe()}",
+            )
+        return kernel
+
+    def _global(self, name: str) -> HsaBuffer:
+        loaded = self._loaded()
+        api = self._device.api
+        try:
+            symbol = _symbol(api, self._device.agent, loaded.native, name, None)
+        except HsaError as error:
+            if error.code != Status.ERROR_INVALID_SYMBOL_NAME:
+                raise
+            raise self._no_variable(name) from error
+        if _symbol_info(api, symbol, SymbolInfo.TYPE, U32) != SYMBOL_VARIABLE:
+            raise self._no_variable(name)
+        address = _symbol_info(api, symbol, SymbolInfo.VARIABLE_ADDRESS, U64)
+        size = _symbol_info(api, symbol, SymbolInfo.VARIABLE_SIZE, U32)
+        return HsaBuffer(self._device, size, address, loaded, name)
+
+    def _no_variable(self, name: str) -> NotFoundError:
+        return NotFoundError("global_: no such variable", where=self.describe(), found=repr(name))
+
+
+def find_kernel(api: HsaApi, agent: Agent, executable: int, export: VerifiedExport, where: str) -> KernelCode:
+    """Ask the loader about a kernel of an executable."""
+    symbol = _symbol(api, agent, executable, export.symbol, where)
+    private = _symbol_info(api, symbol, SymbolInfo.KERNEL_PRIVATE_SEGMENT_SIZE, U32)
+    if _symbol_info(api, symbol, SymbolInfo.KERNEL_DYNAMIC_CALLSTACK, BOOL):
+        private = max(private, DYNAMIC_STACK)
+    return KernelCode(
+        private,
+        _symbol_info(api, symbol, SymbolInfo.KERNEL_GROUP_SEGMENT_SIZE, U32),
+        _symbol_info(api, symbol, SymbolInfo.KERNEL_OBJECT, U64),
+        export.layout,
+    )
+
+
+def load_code(api: HsaApi, agent: Agent, data: bytes, where: str) -> Handle:
+    """Load and freeze a code object. The runtime may read its bytes for as long as the executable lives."""
+    native = api.read(
+        "hsa_code_object_reader_create_from_memory", ctypes.c_char_p(data), len(data), kind=U64, where=where
+    )
+    reader = Handle(api, native, "hsa_code_object_reader_destroy", keep=data)
+    try:
+        native = api.read("hsa_executable_create_alt", agent.profile, agent.rounding, None, kind=U64, where=where)
+        executable = Handle(api, native, "hsa_executable_destroy", keep=data)
+        try:
+            api.call(
+                "hsa_executable_load_agent_code_object", native, agent.handle, reader.native, None, None, where=where
+            )
+            api.call("hsa_executable_freeze", native, None, where=where)
+        except BaseException:
+            executable.release()
+            raise
+    finally:
+        reader.release()
+    return executable
+
+
+def _symbol(api: HsaApi, agent: Agent, executable: int, name: str, where: str | None) -> int:
+    handle = U64(agent.handle)
+    symbol: int = api.read(
+        "hsa_executable_get_symbol_by_name", executable, name.encode(), ctypes.byref(handle), kind=U64, where=where
+    )
+    return symbol
+
+
+def _symbol_info(api: HsaApi, symbol: int, attribute: SymbolInfo, kind: Any) -> Any:
+    return api.read("hsa_executable_symbol_get_info", symbol, attribute, kind=kind)

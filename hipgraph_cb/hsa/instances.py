@@ -1,0 +1,179 @@
+"""Images in memory: what one launch reads, and how the bindings of that launch get into it.
+
+A recording without slots has one instance, which any number of launches share. With slots each launch in flight has an
+instance of its own; it is used again when its launch is done, and then only what other bindings change is written.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from hipgraph_cb.hsa.blits import Blit
+from hipgraph_cb.hsa.image import EventPacket, Image
+from hipgraph_cb.hsa.lowering import blit_of, write_pointer
+from hipgraph_cb.hsa.packets import BODY, PACKET_SIZE
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from hipgraph_cb.backend.queue import LaunchQueue
+    from hipgraph_cb.hsa.executable import KernelCode
+    from hipgraph_cb.hsa.memory import HostMemory
+    from hipgraph_cb.hsa.ring import Ring
+    from hipgraph_cb.recording.bindings import BoundRange
+    from hipgraph_cb.recording.commands import Location
+
+MOST_INSTANCES = 64
+"""Launches of one program in flight, each with kernel arguments of its own; a further replay waits for the oldest."""
+
+
+class PointerPatch:
+    """Puts the addresses of the bindings into kernel arguments, all in one step."""
+
+    def __init__(self, image: Image) -> None:
+        aligned = [pointer for pointer in image.pointers if pointer.position % 8 == 0]
+        self._slots = np.array([pointer.slot for pointer in aligned], np.intp)
+        self._words = np.array([pointer.position // 8 for pointer in aligned], np.intp)
+        self._offsets = np.array([pointer.offset for pointer in aligned], np.uint64)
+        self._unaligned = [pointer for pointer in image.pointers if pointer.position % 8]
+        self._count = 1 + max((pointer.slot for pointer in image.pointers), default=-1)
+
+    def write(self, kernargs: NDArray[np.uint8], table: Mapping[int, BoundRange]) -> None:
+        addresses = np.zeros(self._count, np.uint64)
+        for slot, bound in table.items():
+            if slot < self._count:
+                addresses[slot] = bound.buffer.address + bound.offset
+        kernargs.view(np.uint64)[self._words] = addresses[self._slots] + self._offsets
+        for pointer in self._unaligned:
+            write_pointer(kernargs.data, pointer.position, int(addresses[pointer.slot]) + pointer.offset)
+
+
+class Instance:
+    """An image in memory.
+
+    Attributes:
+        bodies: the packets, as eight 64-bit words each.
+        in_use: the queue and the ticket of the launch that reads it.
+        table: the bindings that are written into it.
+    """
+
+    def __init__(self, image: Image, memory: HostMemory) -> None:
+        self.image = image
+        self.memory = memory
+        self.memory.bytes[: len(image.kernargs)] = np.frombuffer(image.kernargs, np.uint8)
+        self.packets = image.packets.copy()
+        dispatches = self.packets["header"] == BODY
+        self.packets["kernarg_address"][dispatches] += np.uint64(memory.address)
+        kernargs = memory.bytes.view(np.uint64)
+        kernargs[[position // 8 for position in image.relative]] += np.uint64(memory.address)
+        self.bodies: NDArray[np.uint64] = self.packets.view(np.uint64).reshape(-1, 8)
+        self.in_use: tuple[LaunchQueue, int] | None = None
+        self.table: Mapping[int, BoundRange] | None = None
+
+    @property
+    def is_free(self) -> bool:
+        return self.in_use is None or self.in_use[0].is_done(self.in_use[1])
+
+    def place_in_ring(self, ring: Ring, start: int, end: int, index: int) -> None:
+        """Tell packets that change others where those are: `start` up to `end` get the indices from `index` on."""
+        words = self.memory.bytes.view(np.uint64)
+        for indirect in self.image.indirect:
+            if start <= indirect.packet < end:
+                slot = (index + indirect.packet - start) % ring.size
+                words[indirect.address // 8] = ring.address + slot * PACKET_SIZE
+
+    def set_signal(self, place: EventPacket, signal: int) -> None:
+        """Let a barrier packet name the signal of an event; 0 is none."""
+        self.bodies[place.packet, place.word] = signal
+
+    def set_blit(self, packet: int, kernarg: int, blit: Blit, kernel: KernelCode) -> None:
+        """Let a packet launch one of our own kernels."""
+        row = self.packets[packet]
+        row["grid_size"] = (blit.lanes, 1, 1)
+        row["kernel_object"] = kernel.object
+        row["private_segment_size"] = kernel.private_segment_size
+        row["group_segment_size"] = kernel.group_segment_size
+        self.memory.bytes[kernarg : kernarg + len(blit.arguments)] = np.frombuffer(blit.arguments, np.uint8)
+
+
+class Instances:
+    """The instances of one program.
+
+    Args:
+        allocate: gives host memory for one instance.
+        place: where memory is, with the given bindings.
+    """
+
+    def __init__(
+        self,
+        image: Image,
+        allocate: Callable[[int], HostMemory],
+        blit_kernel: Callable[[str], KernelCode],
+        most_lanes: int,
+    ) -> None:
+        self.image = image
+        self._allocate = allocate
+        self._blit_kernel = blit_kernel
+        self._most_lanes = most_lanes
+        self._patch = PointerPatch(image)
+        self._all: list[Instance] = []
+        if not image.changes:
+            self._add()
+
+    def shared(self) -> Instance:
+        """The one instance of an image without slots."""
+        return self._all[0]
+
+    def take(self, timeout: float | None) -> Instance:
+        """An instance that no launch reads.
+
+        Raises:
+            DeadlineExceededError: there are as many as may be, and none became free in time.
+            HsaError: there is no memory for another one.
+        """
+        instance = self._free()
+        if instance is None and len(self._all) < MOST_INSTANCES:
+            return self._add()
+        if instance is None:
+            oldest = self._all[0]
+            if oldest.in_use is not None:
+                oldest.in_use[0].wait_for(oldest.in_use[1], timeout)
+            instance = oldest
+        self._all.remove(instance)
+        self._all.append(instance)
+        return instance
+
+    def bind(
+        self, instance: Instance, table: Mapping[int, BoundRange], place: Callable[[Location], tuple[int, int]]
+    ) -> None:
+        """Let an instance that no launch reads have these bindings."""
+        if instance.table is table:
+            return
+        instance.table = None
+        self._patch.write(instance.memory.bytes, table)
+        for transfer in self.image.transfers:
+            blit = blit_of(transfer.command, place, transfer.payload, self._most_lanes)
+            instance.set_blit(transfer.packet, transfer.kernarg, blit, self._blit_kernel(blit.kernel))
+        instance.table = table
+
+    def release(self) -> None:
+        """Give the memory back; nothing may be in flight."""
+        for instance in self._all:
+            instance.memory.release()
+        self._all.clear()
+
+    def _free(self) -> Instance | None:
+        for instance in self._all:
+            if instance.is_free:
+                return instance
+        for queue in {instance.in_use[0] for instance in self._all if instance.in_use is not None}:
+            queue.refresh()
+        return next((instance for instance in self._all if instance.is_free), None)
+
+    def _add(self) -> Instance:
+        instance = Instance(self.image, self._allocate(max(len(self.image.kernargs), 64)))
+        self._all.append(instance)
+        return instance

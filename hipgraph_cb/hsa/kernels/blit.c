@@ -1,0 +1,81 @@
+// The kernels of the HSA-direct backend: fills, copies, and the patch in front of an indirect dispatch.
+// Plain C: clang -x c --target=amdgcn-amd-amdhsa; see tools/build_fixtures.sh. No hidden arguments are used.
+typedef unsigned char u8;
+typedef unsigned short u16;
+typedef unsigned u32;
+typedef unsigned long u64;
+typedef u32 u32x4 __attribute__((ext_vector_type(4)));
+
+#define GLOBAL __attribute__((address_space(1)))
+#define KERNEL __attribute__((amdgpu_kernel))
+#define WORKGROUP_SIZE 256
+
+static inline u64 work_item(void) {
+  return (u64)__builtin_amdgcn_workgroup_id_x() * WORKGROUP_SIZE + __builtin_amdgcn_workitem_id_x();
+}
+
+// Copies `head` bytes, then `count` elements, then `tail` bytes, with `lanes` work-items. `target` + `head` and
+// `source` + `head` are aligned to the element.
+#define COPY(name, type)                                                                                        \
+  KERNEL void name(GLOBAL u8 *target, GLOBAL const u8 *source, u64 count, u32 head, u32 tail, u32 lanes) {      \
+    u64 first = work_item();                                                                                    \
+    GLOBAL type *to = (GLOBAL type *)(target + head);                                                           \
+    GLOBAL const type *from = (GLOBAL const type *)(source + head);                                             \
+    for (u64 index = first; index < count; index += lanes)                                                      \
+      to[index] = from[index];                                                                                  \
+    if (first < head)                                                                                           \
+      target[first] = source[first];                                                                            \
+    if (first < tail) {                                                                                         \
+      u64 end = head + count * sizeof(type) + first;                                                            \
+      target[end] = source[end];                                                                                \
+    }                                                                                                           \
+  }
+
+COPY(copy_1, u8)
+COPY(copy_2, u16)
+COPY(copy_4, u32)
+COPY(copy_8, u64)
+COPY(copy_16, u32x4)
+
+// Fills as COPY copies. `word` holds the pattern as it stands at addresses that are multiples of four.
+KERNEL void fill(GLOBAL u8 *target, u64 count, u32 head, u32 tail, u32 word, u32 lanes) {
+  u64 first = work_item();
+  GLOBAL u32x4 *to = (GLOBAL u32x4 *)(target + head);
+  u32x4 words = {word, word, word, word};
+  for (u64 index = first; index < count; index += lanes)
+    to[index] = words;
+  u64 address = (u64)target + first;
+  if (first < head)
+    target[first] = (u8)(word >> 8 * (address & 3));
+  if (first < tail)
+    target[head + count * 16 + first] = (u8)(word >> 8 * (first & 3));
+}
+
+// Runs as one work-item in front of a dispatch whose packet is not published yet. Reads three workgroup counts, writes
+// the grid into the packet and the counts into the hidden arguments that `hidden` places (0xffff: there is none), then
+// publishes the packet with one 32-bit store. Where there is nothing to run (a count of 0) or nothing that can run (more
+// work-items in one dimension than 32 bits hold), the packet becomes a barrier that waits for nothing.
+KERNEL void patch(GLOBAL const u32 *counts, GLOBAL u32 *packet, GLOBAL u8 *kernargs, u32 header, u16 size_x, u16 size_y,
+                  u16 size_z, u16 hidden_x, u16 hidden_y, u16 hidden_z) {
+  if (work_item() != 0)
+    return;
+  u32 count[3] = {counts[0], counts[1], counts[2]};
+  u16 size[3] = {size_x, size_y, size_z};
+  u16 hidden[3] = {hidden_x, hidden_y, hidden_z};
+  u32 runs = 1;
+  for (int axis = 0; axis < 3; ++axis) {
+    u64 grid = (u64)count[axis] * size[axis];
+    runs &= grid != 0 && grid <= 0xffffffff;
+  }
+  for (int axis = 0; axis < 3 && runs; ++axis) {
+    packet[3 + axis] = count[axis] * size[axis];
+    if (hidden[axis] != 0xffff)
+      *(GLOBAL u32 *)(kernargs + hidden[axis]) = count[axis];
+  }
+  if (!runs) {
+    for (int word = 1; word < 14; ++word)
+      packet[word] = 0;
+    header = (header & 0xff00) | 3;
+  }
+  __atomic_store_n(packet, header, __ATOMIC_RELEASE);
+}

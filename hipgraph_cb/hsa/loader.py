@@ -1,0 +1,62 @@
+"""The loader extension of AMD's HSA: where code objects lie in device memory."""
+
+from __future__ import annotations
+
+import ctypes
+from typing import NamedTuple
+
+from hipgraph_cb.errors import UnavailableError
+from hipgraph_cb.hsa.api import HsaApi
+from hipgraph_cb.hsa.functions import (
+    EXTENSION_AMD_LOADER,
+    U64,
+    IterateLoadedCodeObjects,
+    LoadedCodeObjectCallback,
+    LoadedCodeObjectGetInfo,
+    LoadedCodeObjectInfo,
+    LoaderTable,
+    Status,
+)
+
+
+class CodeRange(NamedTuple):
+    """Bytes of device memory that hold a loaded code object."""
+
+    address: int
+    size: int
+
+
+def code_ranges(api: HsaApi, executable: int) -> tuple[CodeRange, ...]:
+    """Where the code objects of an executable lie.
+
+    Raises:
+        HsaError: the extension is missing or refuses.
+    """
+    table = LoaderTable()
+    api.call("hsa_system_get_major_extension_table", EXTENSION_AMD_LOADER, 1, ctypes.sizeof(table), ctypes.byref(table))
+    if not table.executable_iterate_loaded_code_objects or not table.loaded_code_object_get_info:
+        raise UnavailableError("the HSA library does not say where code objects are loaded")
+    iterate = IterateLoadedCodeObjects(table.executable_iterate_loaded_code_objects)
+    get_info = LoadedCodeObjectGetInfo(table.loaded_code_object_get_info)
+    found: list[int] = []
+
+    def note(_executable: int, loaded: int, _data: object) -> int:
+        found.append(loaded)
+        return int(Status.SUCCESS)
+
+    _check(api, "executable_iterate_loaded_code_objects", iterate(executable, LoadedCodeObjectCallback(note), None))
+
+    def info(loaded: int, attribute: LoadedCodeObjectInfo) -> int:
+        value = U64()
+        _check(api, "loaded_code_object_get_info", get_info(loaded, attribute, ctypes.addressof(value)))
+        return value.value
+
+    return tuple(
+        CodeRange(info(loaded, LoadedCodeObjectInfo.LOAD_BASE), info(loaded, LoadedCodeObjectInfo.LOAD_SIZE))
+        for loaded in found
+    )
+
+
+def _check(api: HsaApi, name: str, status: int) -> None:
+    if status:
+        raise api.error(f"hsa_ven_amd_loader_{name}", status)

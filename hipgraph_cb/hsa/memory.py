@@ -1,0 +1,75 @@
+"""Memory of the HSA backend: buffers on the device, and host memory that the device sees."""
+
+from __future__ import annotations
+
+import ctypes
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from hipgraph_cb.backend.handle import Handle
+from hipgraph_cb.backend.owned import OwnedBuffer
+from hipgraph_cb.hsa.functions import U64
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from hipgraph_cb.hsa.agents import Agent
+    from hipgraph_cb.hsa.api import HsaApi
+    from hipgraph_cb.hsa.device import HsaDevice
+
+
+class HsaBuffer(OwnedBuffer):
+    """Memory of the GPU."""
+
+    _device: HsaDevice
+
+    @classmethod
+    def allocate(cls, device: HsaDevice, size: int, label: str | None) -> HsaBuffer:
+        device.backlog.sweep()
+        where = f"a buffer of {size} bytes" if label is None else f"buffer `{label}` of {size} bytes"
+        handle = _allocate(device.api, device.agent.device_pool, size, where)
+        return cls(device, size, handle.native, handle, label)
+
+    def _write(self, offset: int, host: NDArray[np.uint8]) -> None:
+        self._device.wait_for_queues()
+        target = self._address + offset
+        self._device.api.call("hsa_memory_copy", target, host.ctypes.data, host.nbytes, where=self.describe())
+
+    def _read(self, offset: int, host: NDArray[np.uint8]) -> None:
+        self._device.wait_for_queues()
+        source = self._address + offset
+        self._device.api.call("hsa_memory_copy", host.ctypes.data, source, host.nbytes, where=self.describe())
+
+
+class HostMemory:
+    """Host memory that kernels read at its host address: kernel arguments, and bytes on their way to the device.
+
+    Attributes:
+        address: of the first byte; a multiple of 64 at least.
+        bytes: all of it.
+    """
+
+    def __init__(self, api: HsaApi, agent: Agent, size: int, where: str) -> None:
+        self._handle = _allocate(api, agent.host_pool, size, where)
+        self.address: int = self._handle.native
+        try:
+            agents = (U64 * 1)(agent.handle)
+            api.call("hsa_amd_agents_allow_access", 1, agents, None, self.address, where=where)
+        except BaseException:
+            self._handle.release()
+            raise
+        self.bytes: NDArray[np.uint8] = memory_at(self.address, size)
+
+    def release(self) -> None:
+        self._handle.release()
+
+
+def memory_at(address: int, size: int) -> NDArray[np.uint8]:
+    """The `size` bytes at an address, which must stay mapped for as long as the array is used."""
+    return np.frombuffer(memoryview((ctypes.c_ubyte * size).from_address(address)), np.uint8)
+
+
+def _allocate(api: HsaApi, pool: int, size: int, where: str) -> Handle:
+    address = api.read("hsa_amd_memory_pool_allocate", pool, size, 0, kind=ctypes.c_void_p, where=where)
+    return Handle(api, address, "hsa_amd_memory_pool_free")

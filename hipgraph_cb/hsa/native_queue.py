@@ -1,0 +1,115 @@
+"""One hsa_queue_t with the signal that counts its launches, and what the runtime says when it stops."""
+
+from __future__ import annotations
+
+import ctypes
+from typing import TYPE_CHECKING
+
+from hipgraph_cb.backend.handle import Handle
+from hipgraph_cb.hsa.functions import (
+    ANY_SEGMENT_SIZE,
+    QUEUE_TYPE_MULTI,
+    U64,
+    QueueErrorCallback,
+    QueueStructure,
+)
+from hipgraph_cb.hsa.ring import Ring
+
+if TYPE_CHECKING:
+    from hipgraph_cb.hsa.agents import Agent
+    from hipgraph_cb.hsa.api import HsaApi
+
+LARGEST_QUEUE = 16384
+"""Packets: as many as AMD's HIP takes for its queues. Every launch that fits is written without waiting."""
+FIRST_COUNT = 1 << 62
+"""Where the completion signal starts; every launch that ends takes one off."""
+
+
+class Stop:
+    """Why a queue does nothing any more; the runtime writes it from a thread of its own.
+
+    Attributes:
+        status: the hsa_status_t, 0 while the queue works.
+        address: where memory was accessed that must not be, if the runtime said so.
+    """
+
+    def __init__(self) -> None:
+        self.status = 0
+        self.address: int | None = None
+
+    def callback(self) -> object:
+        """What hsa_queue_create takes; it must live as long as the queue."""
+
+        def stopped(status: int, _queue: object, _data: object) -> None:
+            self.status = self.status or status
+
+        return QueueErrorCallback(stopped)
+
+
+class NativeQueue:
+    """A queue of the runtime.
+
+    Attributes:
+        ring: its packets.
+        signal: the completion signal of all launches.
+        stop: whether and why it stopped.
+    """
+
+    def __init__(self, api: HsaApi, agent: Agent, where: str) -> None:
+        self.stop = Stop()
+        callback = self.stop.callback()
+        size = min(agent.largest_queue, LARGEST_QUEUE)
+        signal = api.read("hsa_signal_create", FIRST_COUNT, 0, None, kind=U64, where=where)
+        self._signal = Handle(api, signal, "hsa_signal_destroy")
+        self.signal: int = signal
+        try:
+            address = api.read(
+                "hsa_queue_create",
+                agent.handle,
+                size,
+                QUEUE_TYPE_MULTI,
+                callback,
+                None,
+                ANY_SEGMENT_SIZE,
+                ANY_SEGMENT_SIZE,
+                kind=ctypes.c_void_p,
+                where=where,
+            )
+        except BaseException:
+            self._signal.release()
+            raise
+        self._queue = Handle(api, address, "hsa_queue_destroy", keep=callback)
+        structure = QueueStructure.from_address(address)
+        self.ring = Ring.at(structure.base_address, structure.size)
+        self._address = address
+        self._doorbell: int = structure.doorbell_signal
+        self._load_read_index = api.function("hsa_queue_load_read_index_scacquire")
+        self._add_write_index = api.function("hsa_queue_add_write_index_screlease")
+        self._load_signal = api.function("hsa_signal_load_scacquire")
+        self._store_signal = api.function("hsa_signal_store_screlease")
+
+    def launches_done(self) -> int:
+        """How many launches ended."""
+        return FIRST_COUNT - int(self._load_signal(self.signal))
+
+    def read_index(self) -> int:
+        return int(self._load_read_index(self._address))
+
+    def reserve(self, count: int) -> int:
+        return int(self._add_write_index(self._address, count))
+
+    def ring_doorbell(self, index: int) -> None:
+        self._store_signal(self._doorbell, index)
+
+    def check(self) -> None:
+        if self.stop.status:
+            raise QueueStopped
+
+    def release(self) -> None:
+        """Destroy the queue, then the signal that its packets name."""
+        self._queue.release()
+        self._signal.release()
+
+
+class QueueStopped(Exception):  # noqa: N818  # no error: the next wait says what happened
+    """A queue that stopped takes no more launches."""

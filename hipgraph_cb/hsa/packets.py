@@ -1,0 +1,93 @@
+"""AQL packets as numpy arrays: the layout of a kernel dispatch, and the header words of a whole recording.
+
+A header word is the first 32 bits of a packet: the 16-bit header and the 16-bit setup beside it. A packet belongs to
+the GPU from the moment its header says a valid type, so bodies carry the type INVALID and header words are kept apart.
+Layout and bits: HSA Platform System Architecture Specification 1.2, "Architected Queuing Language".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+PACKET_SIZE = 64
+INVALID, KERNEL_DISPATCH, BARRIER_AND = 1, 2, 3
+BARRIER = 1 << 8
+NO_SCOPE, AGENT, SYSTEM = 0, 1, 2
+THREE_DIMENSIONS = 3 << 16
+BODY = INVALID | THREE_DIMENSIONS
+"""The header word of a dispatch that is not published yet."""
+FIRST_DEPENDENCY, DEPENDENCIES, COMPLETION = 1, 5, 7
+"""Where a packet names signals, in words of 64 bits: what a barrier packet waits for, and what any packet completes."""
+
+DISPATCH_PACKET = np.dtype(
+    {
+        "names": [
+            "header",
+            "workgroup_size",
+            "grid_size",
+            "private_segment_size",
+            "group_segment_size",
+            "kernel_object",
+            "kernarg_address",
+            "completion_signal",
+        ],
+        "formats": ["<u4", ("<u2", 3), ("<u4", 3), "<u4", "<u4", "<u8", "<u8", "<u8"],
+        "offsets": [0, 4, 12, 24, 28, 32, 40, 56],
+        "itemsize": PACKET_SIZE,
+    }
+)
+"""A kernel dispatch, with `header` as the whole header word. Grid sizes in work-items, segment sizes in bytes."""
+
+
+def header_word(kind: int, *, barrier: bool = False, acquire: int = NO_SCOPE, release: int = NO_SCOPE) -> int:
+    """A header word; `acquire` and `release` are scopes."""
+    setup = THREE_DIMENSIONS if kind == KERNEL_DISPATCH else 0
+    return kind | (BARRIER if barrier else 0) | acquire << 9 | release << 11 | setup
+
+
+def header_words(kinds: Sequence[int], layer_starts: Sequence[int]) -> NDArray[np.uint32]:
+    """The header words of a recording that stands alone in a queue.
+
+    A barrier has no packet of its own. The barrier bit stands on the first packet behind it, and on the last packet of
+    all, whose completion says that everything is done. Memory goes with it: each packet that has a barrier behind it
+    releases to the agent, since any of them may be the last to finish; the first packet behind the barrier acquires.
+    The first packet of all acquires what the host wrote, the last one releases to it.
+
+    Args:
+        kinds: the packet types, at least one.
+        layer_starts: the positions of the first packets of the layers, 0 first.
+    """
+    words = np.array([header_word(kind) for kind in set(kinds)], np.uint32)
+    if len(words) == 1:
+        words = np.full(len(kinds), words[0])
+    else:
+        words = np.array([header_word(kind) for kind in kinds], np.uint32)
+    words[: layer_starts[-1]] |= header_word(0, release=AGENT)
+    words[list(layer_starts[1:])] |= header_word(0, barrier=True, acquire=AGENT)
+    words[0] |= header_word(0, acquire=SYSTEM)
+    words[-1] |= header_word(0, barrier=True, release=SYSTEM)
+    return words
+
+
+def describe(words: NDArray[np.uint32]) -> list[str]:
+    """Header words in words: `dispatch barrier acquire=agent release=system`."""
+    return [_describe(int(word)) for word in words]
+
+
+def _describe(word: int) -> str:
+    kind = {INVALID: "invalid", KERNEL_DISPATCH: "dispatch", BARRIER_AND: "barrier-and"}.get(word & 0xFF, "unknown")
+    scopes = ("", "agent", "system", "bad")
+    acquire, release = scopes[word >> 9 & 3], scopes[word >> 11 & 3]
+    parts = [
+        kind,
+        "barrier" if word & BARRIER else "",
+        acquire and f"acquire={acquire}",
+        release and f"release={release}",
+    ]
+    return " ".join(part for part in parts if part)

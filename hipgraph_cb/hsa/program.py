@@ -1,0 +1,193 @@
+"""Programs of the HSA backend: packets that are ready, and whatever their launches need."""
+
+from __future__ import annotations
+
+import threading
+import weakref
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from hipgraph_cb.backend.events import EventRecord
+from hipgraph_cb.backend.former import FormerBindings, handles_of
+from hipgraph_cb.backend.modes import check_mode
+from hipgraph_cb.backend.resources import BoundResources
+from hipgraph_cb.device import Program
+from hipgraph_cb.errors import HipGraphError, UnimplementedError
+from hipgraph_cb.hsa.event import EventSignals, HsaEvent
+from hipgraph_cb.hsa.executable import HsaExecutable
+from hipgraph_cb.hsa.instances import Instance, Instances
+from hipgraph_cb.hsa.lowering import Surroundings, lower, payload_room
+from hipgraph_cb.hsa.memory import HostMemory, HsaBuffer
+from hipgraph_cb.recording.bindings import resolve
+from hipgraph_cb.recording.commands import Location, Range
+
+if TYPE_CHECKING:
+    from hipgraph_cb.backend.handle import Handle
+    from hipgraph_cb.backend.queue import LaunchQueue
+    from hipgraph_cb.hsa.device import HsaDevice
+    from hipgraph_cb.hsa.executable import KernelCode
+    from hipgraph_cb.hsa.image import Image
+    from hipgraph_cb.hsa.queue import HsaQueue
+    from hipgraph_cb.recording.bindings import BoundRange
+    from hipgraph_cb.recording.profile import Span
+    from hipgraph_cb.recording.recording import Recording
+
+
+class HsaProgram(Program):
+    """A recording as AQL packets and kernel arguments."""
+
+    def __init__(self, device: HsaDevice, recording: Recording, substitutes: Mapping[int | str, Any] | None) -> None:
+        super().__init__(recording)
+        self._device = device
+        self._default_queue = device.queue_of(None)
+        self._work = "a program without a label" if self.label is None else f"program `{self.label}`"
+        self._resources = BoundResources(device, recording, substitutes, (HsaBuffer, HsaExecutable))
+        self._events = EventRecord(device, recording, self._resources, HsaEvent)
+        self._needs = LaunchNeeds([*self._resources.handles, device.blits.handle])
+        self._rebinding = threading.Lock()
+        self._table: Mapping[int, BoundRange] | None = None
+        self._has_slots = bool(recording.slots)
+        try:
+            self._image = self._prepare()
+        except BaseException:
+            self._needs.release()
+            raise
+        self._retire = weakref.finalize(self, device.backlog.retire, self._needs)
+        self._retire.atexit = False
+
+    @property
+    def device(self) -> HsaDevice:
+        return self._device
+
+    def replay(self, stream: Any = None, bindings: Sequence[Any] | None = None, mode: str = "graph") -> None:
+        if self._closed:
+            raise self.closed_error("replay")
+        queue = self._default_queue if stream is None else self._device.queue_of(stream)
+        check_mode(mode)
+        words = self._image.words if mode == "graph" else self._image.words_in_order
+        instances = self._needs.instances
+        if not self._image.changes:
+            if self._has_slots:
+                self._bind(bindings)
+            self._launch(queue, instances.shared(), words)
+            return
+        with self._rebinding:
+            table = self._bind(bindings) if self._has_slots else {}
+            instance = instances.take(self._device.timeout)
+            instances.bind(instance, table, self._place)
+            self._events.check()
+            if self._events.events:
+                self._launch_with_events(queue, instance, words)
+            else:
+                self._launch(queue, instance, words)
+
+    def _time_commands(self, bindings: Sequence[Any] | None) -> list[Span]:
+        raise UnimplementedError(
+            "profile: the HSA backend does not time commands yet",
+            where=self.describe(),
+            next_step="open the device with backend='hip'",
+        )
+
+    def _prepare(self) -> Image:
+        """Lower the recording and write what all launches share."""
+        recording, device, needs = self._recording, self._device, self._needs
+        room = payload_room(recording)
+        payload = needs.payload = self._host_memory(room) if room else None
+        image, data = lower(
+            recording,
+            Surroundings(
+                addresses=self._resources.addresses,
+                kernel=self._kernel,
+                blit_kernel=device.blits.kernel,
+                most_lanes=device.blits.most_lanes,
+                payload=0 if payload is None else payload.address,
+            ),
+        )
+        if payload is not None:
+            payload.bytes[: len(data)] = np.frombuffer(data, np.uint8)
+        needs.instances = Instances(image, self._host_memory, device.blits.kernel, device.blits.most_lanes)
+        return image
+
+    def _launch_with_events(self, queue: HsaQueue, instance: Instance, words: Any) -> None:
+        if not len(words):
+            self._events.note()
+            return
+        signals = EventSignals(self._device.api, self._image, self._events.events)
+        signals.write(instance)
+        self._launch(queue, instance, words, signals.completed)
+        signals.note()
+        self._events.note()
+        self._device.backlog.retire(FormerBindings({queue: self._needs.tickets[queue]}, signals.handles))
+
+    def _launch(self, queue: HsaQueue, instance: Instance, words: Any, signals: Sequence[Handle] = ()) -> None:
+        if not len(words):
+            return
+        with queue.lock:
+            try:
+                ticket = queue.launch(instance, words, self._work, self._where, signals)
+            except HipGraphError as error:
+                raise error.located(self._work) from None
+            instance.in_use = (queue, ticket)
+            self._needs.tickets[queue] = ticket
+
+    def _bind(self, bindings: Sequence[Any] | None) -> Mapping[int, BoundRange]:
+        """The table that this replay has, and those after it without one."""
+        former, needs = self._table, self._needs
+        if former is not None and bindings is None:
+            return former
+        table = resolve(self._recording, bindings, objects=self._resources.objects, owner=self._device)
+        if former == table:
+            return former
+        self._table = table
+        before, needs.bound_handles = needs.bound_handles, handles_of(table)
+        if before:
+            self._device.backlog.retire(FormerBindings(dict(needs.tickets), before))
+        return table
+
+    def _place(self, place: Location) -> tuple[int, int]:
+        if isinstance(place, Range):
+            return self._resources.addresses[place.resource] + place.offset, place.length
+        part = (self._table or {})[place.slot].part(place)
+        return part.buffer.address + part.offset, part.length
+
+    def _where(self, packet: int) -> str:
+        return self._image.origins[packet].where()
+
+    def _kernel(self, executable: int, export: str) -> KernelCode:
+        return self._resources.executables[executable].kernel(export)
+
+    def _host_memory(self, size: int) -> HostMemory:
+        device = self._device
+        return HostMemory(device.api, device.agent, size, self._work)
+
+    def _release(self) -> None:
+        self._retire()
+
+
+class LaunchNeeds:
+    """What must stay until the launches of a program are done: packets' arguments, host bytes, allocations and code.
+
+    Args:
+        handles: of the memory and the code that the recording names.
+
+    Attributes:
+        tickets: the last launch on each queue.
+        bound_handles: what keeps the memory in the slots alive.
+    """
+
+    def __init__(self, handles: list[Handle]) -> None:
+        self.tickets: dict[LaunchQueue, int] = {}
+        self.payload: HostMemory | None = None
+        self.instances: Instances
+        self.bound_handles: list[Handle] = []
+        self._handles = handles
+
+    def release(self) -> None:
+        if hasattr(self, "instances"):
+            self.instances.release()
+        if self.payload is not None:
+            self.payload.release()
+        self.bound_handles.clear()
+        self._handles.clear()

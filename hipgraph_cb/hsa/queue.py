@@ -1,0 +1,166 @@
+"""A stream of the HSA backend: launches on a queue of its own, and which command was at fault when it stops."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+from hipgraph_cb.backend.queue import LaunchQueue
+from hipgraph_cb.hsa.functions import Status
+from hipgraph_cb.hsa.native_queue import NativeQueue, QueueStopped
+from hipgraph_cb.hsa.ring import Feeder
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from hipgraph_cb.backend.handle import Handle
+    from hipgraph_cb.errors import HsaError
+    from hipgraph_cb.hsa.agents import Agent
+    from hipgraph_cb.hsa.api import HsaApi
+    from hipgraph_cb.hsa.instances import Instance
+
+STOPPED = "the error callback of the queue"
+
+
+class Launch(NamedTuple):
+    """One launch that is not known to be done: its packets, and how messages call the command behind each."""
+
+    ticket: int
+    first: int
+    end: int
+    where: Callable[[int], str]
+    signals: Sequence[Handle]
+
+
+class HsaQueue(LaunchQueue):
+    """Work in order. After a failure it goes on with another queue of the runtime, since the old one is dead."""
+
+    def __init__(self, api: HsaApi, agent: Agent, patience: Callable[[], float | None], name: str) -> None:
+        super().__init__(name)
+        self.api = api
+        self._agent = agent
+        self._patience = patience
+        self._in_flight: deque[Launch] = deque()
+        self._tickets_before = 0
+        self._native: NativeQueue | None = None
+        self._feeder: Feeder | None = None
+        self._open()
+
+    @property
+    def agent(self) -> int:
+        return self._agent.handle
+
+    def launch(
+        self,
+        instance: Instance,
+        words: NDArray[np.uint32],
+        work: str,
+        where: Callable[[int], str],
+        signals: Sequence[Handle] = (),
+    ) -> int:
+        """Write the packets of one launch; returns its ticket. Call it with the lock held.
+
+        On a queue that has stopped nothing is written: the launch fails with what was there before it.
+
+        Args:
+            work: as messages call the launch.
+            where: how they call the command behind a packet.
+            signals: what the packets complete besides the launch's own signal.
+
+        Raises:
+            DeadlineExceededError: the ring had no room in time.
+            HsaError: the runtime gives no queue.
+        """
+        feeder, native = self._open()
+        before = feeder.written
+        try:
+            native.check()
+            first = feeder.feed(
+                instance.bodies,
+                words,
+                waits=self.busy,
+                completion=native.signal,
+                uncuttable=instance.image.uncuttable,
+                place=instance.place_in_ring if instance.image.indirect else None,
+            )
+        except QueueStopped:
+            self._complete(signals)
+        except BaseException:
+            if feeder.written != before:
+                self._abandon()
+            raise
+        else:
+            self._in_flight.append(Launch(self.enqueued + 1, first, feeder.written, where, signals))
+        self.last_work = work
+        self.enqueued += 1
+        return self.enqueued
+
+    def poll(self) -> bool:
+        native = self._native
+        if native is None:
+            self._done = self.enqueued
+            return True
+        enqueued = self.enqueued
+        status = native.stop.status  # before the count: what is done then is done
+        done = self._tickets_before + native.launches_done()
+        if status:
+            error = self._error(native)
+            self._abandon()
+            raise error
+        self._done = done
+        while self._in_flight and self._in_flight[0].ticket <= done:
+            self._in_flight.popleft()
+        return done >= enqueued
+
+    def memory_fault(self, address: int) -> None:
+        """The GPU accessed memory that it must not: nothing on it goes on."""
+        native = self._native
+        if native is not None and self.busy:
+            native.stop.address = address
+            native.stop.status = native.stop.status or Status.ERROR_MEMORY_FAULT
+
+    def release(self) -> None:
+        if self._native is not None:
+            self._native.release()
+            self._native = self._feeder = None
+
+    def _open(self) -> tuple[Feeder, NativeQueue]:
+        native, feeder = self._native, self._feeder
+        if native is None or feeder is None:
+            native = self._native = NativeQueue(self.api, self._agent, self.name)
+            feeder = self._feeder = Feeder(native.ring, native, self._patience, self.name)
+            self._tickets_before = self.enqueued
+        return feeder, native
+
+    def _abandon(self) -> None:
+        """Nothing that was written will be done any more; nobody may wait for it in vain."""
+        self.release()
+        for launch in self._in_flight:
+            self._complete(launch.signals)
+        self._in_flight.clear()
+        self._done = self.enqueued
+
+    def _complete(self, signals: Sequence[Handle]) -> None:
+        for signal in signals:
+            self.api.call("hsa_signal_store_screlease", signal.native, 0)
+
+    def _error(self, native: NativeQueue) -> HsaError:
+        where = f"waiting for {self.name}, last enqueued: {self.last_work}"
+        culprit = self._culprit(native.read_index())
+        if culprit is not None:
+            where = f"{culprit}, {where}"
+        if native.stop.address is not None:
+            where = f"an access to address {native.stop.address:#x} by {where}"
+        return self.api.error(STOPPED, native.stop.status, where)
+
+    def _culprit(self, packet: int) -> str | None:
+        """How messages call the command behind the packet that a queue stopped at."""
+        for launch in self._in_flight:
+            if launch.first <= packet < launch.end:
+                return launch.where(packet - launch.first)
+        return None
+
+    def _standing(self) -> str:
+        return "" if self._feeder is None else f"; {self._feeder.standing()}"

@@ -51,6 +51,6 @@ class EndProgram(ControlFlow):
 
 @dataclass(frozen=True)
 class SetMode(ControlFlow):
-    """Change the MODE register to what `value` makes of the old ten bits, and go on."""
+    """Change the MODE register to what `value` makes of its old bits, and go on."""
 
     value: Callable[[State, int], int]

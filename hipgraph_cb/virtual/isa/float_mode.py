@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 
 NEAREST_EVEN = 0
+MODE_BITS = 0x3FF | 1 << 23  # of the MODE register: what arithmetic depends on
 
 
 @dataclass(frozen=True)
@@ -13,6 +14,7 @@ class FloatMode:
     """Rounding (0 = nearest even, 1 = up, 2 = down, 3 = to zero), denormals, and what NaN does to clamp and min/max.
 
     `denormals_*`: bit 0 keeps denormal inputs, bit 1 keeps denormal results (CDNA3 ISA, MODE register).
+    `fp16_overflow`: a result too large for f16 or an 8-bit float becomes the largest number.
     """
 
     round_f32: int = NEAREST_EVEN
@@ -21,17 +23,19 @@ class FloatMode:
     denormals_f16_f64: int = 3
     dx10_clamp: bool = True
     ieee: bool = True
+    fp16_overflow: bool = False
 
     @classmethod
     @lru_cache(maxsize=64)
     def from_rsrc1(cls, rsrc1: int) -> FloatMode:
         """The mode a wave starts with, from COMPUTE_PGM_RSRC1 of the kernel descriptor."""
         mode = cls.from_register(rsrc1 >> 12 & 0xFF)
-        return replace(mode, dx10_clamp=bool(rsrc1 >> 21 & 1), ieee=bool(rsrc1 >> 23 & 1))
+        flags = {"dx10_clamp": 21, "ieee": 23, "fp16_overflow": 26}
+        return replace(mode, **{name: bool(rsrc1 >> bit & 1) for name, bit in flags.items()})
 
     @classmethod
     def from_register(cls, value: int) -> FloatMode:
-        """The mode that the low bits of the MODE hardware register stand for."""
+        """The mode that the MODE hardware register stands for; bits outside `MODE_BITS` mean nothing here."""
         return cls(
             round_f32=value & 3,
             round_f16_f64=value >> 2 & 3,
@@ -39,10 +43,11 @@ class FloatMode:
             denormals_f16_f64=value >> 6 & 3,
             dx10_clamp=bool(value >> 8 & 1),
             ieee=bool(value >> 9 & 1),
+            fp16_overflow=bool(value >> 23 & 1),
         )
 
     def register(self) -> int:
-        """The low ten bits of the MODE hardware register."""
+        """`MODE_BITS` of the MODE hardware register."""
         return (
             self.round_f32
             | self.round_f16_f64 << 2
@@ -50,4 +55,5 @@ class FloatMode:
             | self.denormals_f16_f64 << 6
             | int(self.dx10_clamp) << 8
             | int(self.ieee) << 9
+            | int(self.fp16_overflow) << 23
         )

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from hipgraph_cb.virtual.isa import (
+    accumulating_dots,
     address_alu,
     buffer_atomics,
     buffer_memory,
+    byte_differences,
     carry,
     compare,
     conversion,
@@ -23,13 +25,20 @@ from hipgraph_cb.virtual.isa import (
     matrix,
     packed,
     program_control,
+    register_indexing,
     scalar_alu,
     scalar_memory,
     scalar_stores,
     scratch_memory,
+    small_floats,
+    special_functions,
 )
 
 MODULES = (
+    accumulating_dots,
+    byte_differences,
+    small_floats,
+    special_functions,
     buffer_atomics,
     buffer_memory,
     address_alu,
@@ -37,6 +46,7 @@ MODULES = (
     scalar_memory,
     scalar_stores,
     program_control,
+    register_indexing,
     float_alu,
     integer_alu,
     conversion,

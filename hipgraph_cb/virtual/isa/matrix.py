@@ -11,7 +11,6 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -19,6 +18,7 @@ from numpy.typing import NDArray
 
 from hipgraph_cb.virtual.isa.operands import VGPR_BASE, constant_value
 from hipgraph_cb.virtual.isa.registry import CompileContext, Compiled, UnsupportedInstruction, semantics
+from hipgraph_cb.virtual.isa.small_floats import values_of
 from hipgraph_cb.virtual.isa.state import AGPR, LANES, State
 
 if TYPE_CHECKING:
@@ -81,21 +81,6 @@ class Product:
         return self.rows * self.columns * self.blocks // LANES
 
 
-@lru_cache(maxsize=1)
-def _small_floats() -> dict[str, NDArray[np.float32]]:
-    """The values of the 256 codes of each 8-bit format, in the FNUZ encodings of gfx942: 0x80 is NaN, no infinity."""
-    codes = np.arange(256)
-    tables = {}
-    for name, mantissa_bits, bias in (("fp8", 3, 8), ("bf8", 2, 16)):
-        fraction = (codes & ((1 << mantissa_bits) - 1)) / (1 << mantissa_bits)
-        exponent = (codes & 0x7F) >> mantissa_bits
-        magnitude = np.where(exponent > 0, np.ldexp(1 + fraction, exponent - bias), np.ldexp(fraction, 1 - bias))
-        values = np.where(codes & 0x80, -magnitude, magnitude)
-        values[0x80] = np.nan
-        tables[name] = values.astype(np.float32)
-    return tables
-
-
 def _bf16(words: Values) -> Values:
     widened: Values = (words.view(np.uint16).astype(np.uint32) << np.uint32(16)).view(np.float32)
     return widened
@@ -110,8 +95,8 @@ _ELEMENTS: dict[str, tuple[int, Callable[[Values], Values]]] = {
     "f64": (64, lambda words: words.view(np.float64)),
     # products and sums of at most 128 bytes are exact in single precision
     "i8": (8, lambda words: words.view(np.int8).astype(np.float32)),
-    "fp8": (8, lambda words: _small_floats()["fp8"][words.view(np.uint8)]),
-    "bf8": (8, lambda words: _small_floats()["bf8"][words.view(np.uint8)]),
+    "fp8": (8, lambda words: values_of("fp8")[words.view(np.uint8)]),
+    "bf8": (8, lambda words: values_of("bf8")[words.view(np.uint8)]),
 }
 _RESULTS = {"f32": np.float32, "f64": np.float64, "i32": np.int32}
 

@@ -12,7 +12,7 @@ from hipgraph_cb.virtual.isa.exact import fma16, fma32
 from hipgraph_cb.virtual.isa.float_alu import maximum, minimum
 from hipgraph_cb.virtual.isa.operands import VGPR_BASE, Reader, constant_value, field, typed, vector_reader32
 from hipgraph_cb.virtual.isa.registry import CompileContext, Compiled, UnsupportedInstruction, semantics
-from hipgraph_cb.virtual.isa.results import flush_denormals
+from hipgraph_cb.virtual.isa.results import flush_denormals, refuse_clamped_overflow
 from hipgraph_cb.virtual.isa.state import State
 from hipgraph_cb.virtual.isa.vector import keeps_denormals, rounded
 
@@ -72,6 +72,7 @@ def _half_source(instruction: Instruction, index: int, kind: str, high: bool) ->
 
 def _float_function(instruction: Instruction, function: Function, kind: str, context: CompileContext) -> Function:
     """`function` under the rounding and denormal modes."""
+    refuse_clamped_overflow(kind, context)
     name = _DIRECTED.get(instruction.mnemonic.split("_")[2])
     if name is not None:
         function = rounded(function, name, kind, context)
@@ -216,7 +217,8 @@ def _compile_mixed(instruction: Instruction, context: CompileContext) -> Compile
 # dot products: element width and signedness of each source -> the sum in 32 bits
 
 
-def _elements(value: NDArray[np.uint32], width: int, signed: bool) -> list[NDArray[Any]]:
+def integer_elements(value: NDArray[np.uint32], width: int, signed: bool) -> list[NDArray[Any]]:
+    """The fields of `width` bits of a word, the lowest first."""
     shift = np.uint32(32 - width)
     parts = [value << np.uint32(32 - width - start) for start in range(0, 32, width)]
     if signed:
@@ -245,7 +247,7 @@ def _compile_integer_dot(instruction: Instruction, context: CompileContext) -> C
     def step(state: State) -> None:
         a, b, c = (read(state) for read in readers)
         total = (c.view(np.int32) if signed else c).astype(np.int64)
-        for x, y in zip(_elements(a, width, signed), _elements(b, width, signed), strict=True):
+        for x, y in zip(integer_elements(a, width, signed), integer_elements(b, width, signed), strict=True):
             total = total + np.multiply(x, y, dtype=np.int64)
         if clamp:
             total = np.clip(total, info.min, info.max)

@@ -15,6 +15,7 @@ from hipgraph_cb.virtual.faults import FaultKind
 from hipgraph_cb.virtual.isa import instruction_set
 from hipgraph_cb.virtual.isa.control import Branch, ConditionalBranch, ControlFlow
 from hipgraph_cb.virtual.isa.decode import UnknownInstruction, decode
+from hipgraph_cb.virtual.isa.register_indexing import OFF, ON, indexed
 from hipgraph_cb.virtual.isa.registry import CompileContext, Step, UnsupportedInstruction, compiler_of
 
 if TYPE_CHECKING:
@@ -56,7 +57,7 @@ class Program:
         self.code = code
         self.context = context
         self.blocks: dict[int, Block] = {}
-        self._compiled: dict[int, tuple[Instruction, Step | ControlFlow | None]] = {}
+        self._compiled: dict[tuple[int, bool], tuple[Instruction, Step | ControlFlow | None]] = {}
         self._leaders: list[int] = []  # sorted offsets where some branch goes
 
     def with_mode(self, mode: FloatMode) -> Program:
@@ -78,14 +79,16 @@ class Program:
         block = Block(start)
         index = bisect.bisect_right(self._leaders, start)
         stop = self._leaders[index] if index < len(self._leaders) else len(self.code)
+        indexing = False
         while block.end < stop or block.end == start:
             try:
-                instruction, compiled = self._instruction(block.end)
+                instruction, compiled = self._instruction(block.end, indexing)
             except UnknownInstruction:
                 if block.end == start:
                     raise
                 break
             block.end += instruction.size
+            indexing = (indexing or instruction.mnemonic == ON) and instruction.mnemonic != OFF
             if isinstance(compiled, ControlFlow):
                 block.control, block.last = compiled, instruction
                 self._note_targets(compiled, block.end)
@@ -93,20 +96,25 @@ class Program:
             if compiled is not None:
                 block.steps.append(compiled)
                 block.instructions.append(instruction)
+        if indexing:
+            block.steps.append(_refusal(instruction, "a block ends while register indexing is on"))
+            block.instructions.append(instruction)
         return block
 
-    def _instruction(self, offset: int) -> tuple[Instruction, Step | ControlFlow | None]:
-        found = self._compiled.get(offset)
+    def _instruction(self, offset: int, indexing: bool) -> tuple[Instruction, Step | ControlFlow | None]:
+        found = self._compiled.get((offset, indexing))
         if found is None:
             instruction = decode(self.code, offset, self.context.target)
-            found = self._compiled[offset] = (instruction, self._compile(instruction))
+            found = self._compiled[offset, indexing] = (instruction, self._compile(instruction, indexing))
         return found
 
-    def _compile(self, instruction: Instruction) -> Step | ControlFlow | None:
+    def _compile(self, instruction: Instruction, indexing: bool) -> Step | ControlFlow | None:
         compiler = compiler_of(instruction.mnemonic)
         if compiler is None:
             return _refusal(instruction, f"{instruction.mnemonic} is not implemented")
         try:
+            if indexing:
+                return indexed(instruction, lambda moved: compiler(moved, self.context))
             return compiler(instruction, self.context)
         except UnsupportedInstruction as error:
             return _refusal(instruction, f"{instruction.mnemonic} is not implemented with {error}")

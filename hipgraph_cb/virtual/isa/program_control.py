@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from hipgraph_cb.virtual.isa.control import Barrier, Branch, ConditionalBranch, EndProgram, Jump, SetMode
+from hipgraph_cb.virtual.isa.float_mode import MODE_BITS
 from hipgraph_cb.virtual.isa.lane_mask import LaneMask
 from hipgraph_cb.virtual.isa.operands import scalar_reader64
 from hipgraph_cb.virtual.isa.registry import CompileContext, Compiled, UnsupportedInstruction, semantics
@@ -180,14 +181,14 @@ def _compile_set_register(instruction: Instruction, context: CompileContext) -> 
     mask = ((1 << size) - 1) << offset
     if instruction.mnemonic == "s_setreg_imm32_b32":
         literal = instruction.literal or 0
-        return SetMode(lambda state, mode: (mode & ~mask | literal << offset & mask) & 0x3FF)
+        return SetMode(lambda state, mode: (mode & ~mask | literal << offset & mask) & MODE_BITS)
     source = instruction.fields["sdst"]
 
     def value(state: State, mode: int) -> int:
         given: Scalar32 = state.read_sgpr(source)
         if not isinstance(given, int):
             raise state.fault(instruction, "MODE would differ between waves that run together")
-        return (mode & ~mask | given << offset & mask) & 0x3FF
+        return (mode & ~mask | given << offset & mask) & MODE_BITS
 
     return SetMode(value)
 

@@ -108,6 +108,8 @@ def _transform(instruction: Instruction, kind: str, context: CompileContext, ari
     if kind[0] != "f":
         return None
     given = instruction.sdwa if instruction.sdwa is not None else instruction.fields
+    if arithmetic:
+        refuse_clamped_overflow(kind, context)
     steps: list[Transform] = []
     if given.get("omod", 0):
         factor = np.dtype(f"f{width_of(kind) // 8}").type(_OUTPUT_FACTORS[given["omod"]])
@@ -126,6 +128,12 @@ def _transform(instruction: Instruction, kind: str, context: CompileContext, ari
         return value
 
     return apply
+
+
+def refuse_clamped_overflow(kind: str, context: CompileContext) -> None:
+    """Refuse half precision arithmetic under MODE.FP16_OVFL."""
+    if kind == "f16" and context.float_mode.fp16_overflow:
+        raise UnsupportedInstruction("FP16_OVFL")
 
 
 def _clamp(nan_becomes_zero: bool) -> Transform:

@@ -88,7 +88,7 @@ class State:
         lds_rows: int64 [waves, 1], byte offset of a wave's row in `lds.reshape(-1)`.
         lds_indices: what the LDS instructions remember of address registers (see lds.py).
         scratch_size: bytes of private memory of one lane.
-        mode: the low ten bits of the MODE register.
+        mode: those bits of the MODE register that arithmetic depends on (`float_mode.MODE_BITS`).
         live: bool [waves, 1] of the waves that have not ended, or None for all.
         clock: what the time instructions return and advance.
     """

@@ -61,10 +61,10 @@ def test_bytes_that_are_no_instruction_are_a_fault_when_they_are_reached():
 UNIMPLEMENTED = assembled(
     """
   s_mov_b64 exec, 12
-  v_trig_preop_f64 v[0:1], v[2:3], v4
+  v_screen_partition_4se_b32 v0, v2
   s_endpgm
 """,
-    "8c01febe000092d202090200000081bf",
+    "8c01febe026f007e000081bf",
 )
 
 
@@ -72,8 +72,8 @@ def test_an_instruction_without_meaning_is_named_and_never_skipped():
     with pytest.raises(DeviceFault) as caught:
         run_program(UNIMPLEMENTED, groups=2)
     fault = caught.value
-    assert fault.description == "v_trig_preop_f64 is not implemented"
-    assert fault.instruction == "v_trig_preop_f64 v[0:1], v[2:3], v4"
+    assert fault.description == "v_screen_partition_4se_b32 is not implemented"
+    assert fault.instruction == "v_screen_partition_4se_b32 v0, v2"
     assert (fault.workgroup, fault.wave, fault.lane, fault.offset) == ((0, 0, 0), 0, 2, 4)
 
 

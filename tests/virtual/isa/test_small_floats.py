@@ -75,7 +75,8 @@ def nearest_code(kind: str, value: float, saturate: bool) -> int:
     if np.isnan(value) or np.isinf(value):
         return NAN
     table = all_values(kind)[:128].astype(np.float64)
-    distances = np.abs(abs(float(value)) - np.append(table, 2 * table[-1] - table[-2])).tolist()
+    table = np.append(table, 2 * table[-1] - table[-2])
+    distances = np.abs(min(abs(float(value)), table[-1]) - table).tolist()
     smallest = min(distances)
     code = min((code for code in range(129) if distances[code] == smallest), key=lambda code: (code & 1, code))
     if code == 128:

@@ -3,7 +3,7 @@
 Node `c3` is command 3, so the names stay the same whatever the join policy is; joins are `j0`, `j1`, ... Commands of
 one layer share a rank, those of a debug group a box. The commands of a nested recording stand in a box of their own:
 those of command 3 are `c3_c0`, `c3_c1`, ..., they start behind `c3`, and what waits for them hangs on `c3_end`.
-Edges that events make are dotted, inferred ones dashed, and a red line joins two commands that miss a barrier.
+Edges of events are dotted, inferred ones dashed; a red line joins two commands that certainly miss a barrier.
 Labels are plain quoted text: what users and code objects put into names cannot break out.
 """
 
@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from hipgraph_cb.export.describe import NestedEnd, all_nodes, describe
-from hipgraph_cb.export.edges import EdgeKind, drawn_findings, edge_kind
+from hipgraph_cb.export.edges import EdgeKind, drawn_hazards, edge_kind
 from hipgraph_cb.export.visible import visible
 from hipgraph_cb.recording.commands import Copy, Dispatch, DispatchIndirect, Fill, Update
 from hipgraph_cb.recording.dependencies import JoinNode, JoinPolicy
@@ -86,12 +86,10 @@ def _edges(recording: Recording, join: JoinPolicy) -> Iterator[str]:
 
 
 def _hazards(recording: Recording) -> Iterator[str]:
-    """A red line, which is no edge, between two commands that miss a barrier; dashed where it is only possible."""
-    for finding in drawn_findings(recording):
-        if len(finding.nodes) == 2:
-            style = "solid" if finding.is_certain else "dashed"
-            attributes = f'dir=none, constraint=false, color="#cf222e", style={style}, tooltip={quote(finding.text)}'
-            yield f"  {finding.nodes[0]} -> {finding.nodes[1]} [{attributes}];"
+    """A red line, which is no edge, between two commands that certainly miss a barrier."""
+    for hazard in drawn_hazards(recording):
+        attributes = f'dir=none, constraint=false, color="#cf222e", tooltip={quote(hazard.text)}'
+        yield f"  {hazard.first} -> {hazard.second} [{attributes}];"
 
 
 def quote(text: str) -> str:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from hipgraph_cb.recording.commands import ResetEvent, SignalEvent, WaitEvents
 from hipgraph_cb.recording.events import nested_in
-from hipgraph_cb.recording.hazards import MissingBarrier
+from hipgraph_cb.recording.hazards import MissingBarrier, findings
 
 if TYPE_CHECKING:
     from hipgraph_cb.recording.recording import Recording
@@ -29,12 +29,11 @@ class EdgeKind(Enum):
     EVENT = "event"
 
 
-class DrawnFinding(NamedTuple):
-    """A finding about the hazards of a recording at the nodes it concerns: two that miss a barrier, or one behind an
-    idle one."""
+class DrawnHazard(NamedTuple):
+    """Two nodes that certainly miss a barrier, and why."""
 
-    nodes: tuple[str, ...]
-    is_certain: bool
+    first: str
+    second: str
     text: str
 
 
@@ -60,10 +59,12 @@ def edge_kind(recording: Recording, source: str, target: str) -> EdgeKind:
     return EdgeKind.BARRIER if owner.resources.events else EdgeKind.INFERRED
 
 
-def drawn_findings(recording: Recording) -> Iterator[DrawnFinding]:
-    """What `Recording.hazards` tells, by the names of the nodes."""
-    for finding in recording.hazards():
+def drawn_hazards(recording: Recording) -> Iterator[DrawnHazard]:
+    """The certain ones of what `Recording.hazards` tells.
+
+    Where kernels do not state their accesses, any two that share a buffer are a possible hazard: drawn, they would hide
+    the graph.
+    """
+    for finding in findings(recording, certain_only=True):
         if isinstance(finding, MissingBarrier):
-            yield DrawnFinding((f"c{finding.first}", f"c{finding.second}"), finding.certain, finding.text)
-        else:
-            yield DrawnFinding((f"c{finding.before}",), False, finding.text)
+            yield DrawnHazard(f"c{finding.first}", f"c{finding.second}", finding.text)

@@ -13,7 +13,7 @@ from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
 from hipgraph_cb.export.describe import all_nodes, describe
-from hipgraph_cb.export.edges import command_of, drawn_findings, edge_kind
+from hipgraph_cb.export.edges import command_of, drawn_hazards, edge_kind
 from hipgraph_cb.export.layout import NODE_HEIGHT, NODE_WIDTH, place_nodes
 from hipgraph_cb.export.timetable import microseconds
 from hipgraph_cb.export.visible import visible
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 def to_html(recording: Recording, *, join: JoinPolicy = JoinPolicy.AUTO, profile: Profile | None = None) -> str:
-    """The graph as a page: commands, the joins and edges that the join policy makes, debug groups, findings, times."""
+    """The graph as a page: commands, the joins and edges that the join policy makes, debug groups, hazards, times."""
     picture = as_object(recording, join=join, profile=profile)
     # `<` would end the element that holds the data; JSON has another way to write it.
     data = json.dumps(picture, ensure_ascii=True, separators=(",", ":")).replace("<", "\\u003c")
@@ -145,10 +145,8 @@ def _groups(recording: Recording, nodes: Sequence[dict[str, Any]]) -> list[dict[
 
 
 def _hazards(recording: Recording) -> list[dict[str, Any]]:
-    """Missing barriers join two nodes; an idle barrier is told at the first command behind it."""
     return [
-        {"nodes": finding.nodes, "certain": finding.is_certain, "text": visible(finding.text)}
-        for finding in drawn_findings(recording)
+        {"nodes": [hazard.first, hazard.second], "text": visible(hazard.text)} for hazard in drawn_hazards(recording)
     ]
 
 

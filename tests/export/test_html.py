@@ -8,7 +8,7 @@ from pathlib import Path
 import pydot
 import pytest
 from support.browser import document_of, text_of
-from support.fakes import FakeBuffer
+from support.fakes import FakeBuffer, saxpy
 from support.recordings import HOSTILE, grouped, hostile, nesting, step
 
 from hipgraph_cb.export.html import as_object
@@ -161,17 +161,20 @@ def test_edges_of_events_are_marked() -> None:
     assert kinds["c4", "c6"] == kinds["c2_c0", "c2_c2"] == "barrier"
 
 
-def test_missing_and_idle_barriers_are_told_at_their_nodes() -> None:
-    x, y = FakeBuffer(64, "x"), FakeBuffer(64, "y")
+def test_a_missing_barrier_is_told_at_both_its_nodes_where_it_is_certain(tmp_path: Path) -> None:
+    x, kernel = FakeBuffer(64, "x"), saxpy()
     with CommandBuffer() as cb:
         cb.fill_buffer(x, 0)
         cb.fill_buffer(x, 1)
         cb.execution_barrier()
-        cb.fill_buffer(y, 1)
-    assert [(row["nodes"], row["certain"]) for row in as_object(cb.recording)["hazards"]] == [
-        (("c0", "c1"), True),
-        (("c2",), False),
-    ]
+        cb.dispatch(kernel, 1, 64, args=[x, None, 1.0, 1])
+        cb.dispatch(kernel, 1, 64, args=[x, None, 1.0, 1])
+    recording = cb.recording
+    assert [row["nodes"] for row in as_object(recording)["hazards"]] == [["c0", "c1"]]
+    file = tmp_path / "page.html"
+    file.write_text(recording.to_html())
+    assert "no barrier between them" in text_of(document_of(file, fragment="#c1"), "details")
+    assert "no barrier between them" not in text_of(document_of(file, fragment="#c3"), "details")
 
 
 def test_the_box_of_a_group_holds_its_commands_and_no_others() -> None:

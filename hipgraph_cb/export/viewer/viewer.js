@@ -34,8 +34,8 @@
 
   function readColours() {
     const style = getComputedStyle(document.documentElement);
-    for (const name of ["paper", "ink", "faint", "line", "edge", "inferred", "event", "hazard", "possible", "accent",
-      "group", "fill", "update", "copy", "dispatch", "other", "join"]) {
+    for (const name of ["paper", "ink", "faint", "line", "edge", "inferred", "event", "hazard", "accent", "group",
+      "fill", "update", "copy", "dispatch", "other", "join"]) {
       colours[name] = style.getPropertyValue("--" + name).trim();
     }
   }
@@ -148,10 +148,9 @@
   function drawHazards() {
     context.lineWidth = 2 / view.scale;
     context.setLineDash([5 / view.scale, 3 / view.scale]);
+    context.strokeStyle = colours.hazard;
     for (const hazard of hazards) {
-      if (hazard.nodes.length < 2) continue;
       const [first, second] = hazard.nodes.map((id) => nodes[indexOf.get(id)]);
-      context.strokeStyle = hazard.certain ? colours.hazard : colours.possible;
       context.beginPath();
       context.moveTo(first.x + nodeWidth / 2, first.y + nodeHeight / 2);
       context.lineTo(second.x + nodeWidth / 2, second.y + nodeHeight / 2);
@@ -170,9 +169,8 @@
       context.beginPath();
       context.roundRect(node.x, node.y, nodeWidth, nodeHeight, node.kind === "join" ? nodeHeight / 2 : 6);
       context.fill();
-      const dangerous = hazardsOf[index].some((hazard) => hazard.certain && hazard.nodes.length > 1);
       context.strokeStyle = index === selected || marked.has(index) ? colours.accent
-        : dangerous ? colours.hazard : colours.line;
+        : hazardsOf[index].length ? colours.hazard : colours.line;
       context.lineWidth = (index === selected ? 3 : marked.has(index) ? 2 : 1) / Math.min(1, view.scale * 2);
       context.stroke();
       if (view.scale >= SMALLEST_TEXT) drawText(node);
@@ -235,10 +233,7 @@
     details.append(element("h2", node.lines[0]), element("pre", node.lines.slice(1).join("\n")));
     if (node.groups.length) details.append(element("h3", "in " + node.groups.join(" / ")));
     details.append(element("h3", `layer ${node.layer}, node ${node.id}`));
-    if (hazardsOf[index].length) details.append(element("h3", "findings"));
-    for (const hazard of hazardsOf[index]) {
-      details.append(element("p", hazard.text, hazard.nodes.length < 2 ? "" : hazard.certain ? "hazard" : "possible"));
-    }
+    for (const hazard of hazardsOf[index]) details.append(element("p", hazard.text, "hazard"));
     listNodes("waits for", waitsFor[index]);
     listNodes("waited for by", waitedBy[index]);
     history.replaceState(null, "", "#" + node.id);

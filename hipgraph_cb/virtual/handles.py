@@ -13,10 +13,11 @@ _numbers = count(0x1000_0000, 0x10)
 
 
 class HandleTable(Generic[Thing]):
-    """The live handles of one kind; an unknown one is answered with `invalid`."""
+    """The live handles of one kind; an unknown one is answered with `invalid`, and `kind` says what it is not."""
 
-    def __init__(self, invalid: int) -> None:
+    def __init__(self, invalid: int, kind: str = "handle") -> None:
         self._invalid = int(invalid)
+        self._kind = kind
         self._things: dict[int, Thing] = {}
 
     def add(self, thing: Thing) -> int:
@@ -27,7 +28,7 @@ class HandleTable(Generic[Thing]):
     def __getitem__(self, handle: int) -> Thing:
         thing = self._things.get(handle)
         if thing is None:
-            raise CallError(self._invalid)
+            raise self._unknown(handle)
         return thing
 
     def __contains__(self, handle: int) -> bool:
@@ -42,8 +43,11 @@ class HandleTable(Generic[Thing]):
     def pop(self, handle: int) -> Thing:
         thing = self._things.pop(handle, None)
         if thing is None:
-            raise CallError(self._invalid)
+            raise self._unknown(handle)
         return thing
+
+    def _unknown(self, handle: int) -> CallError:
+        return CallError(self._invalid, f"{handle:#x} is no {self._kind}, or was destroyed")
 
     def values(self) -> list[Thing]:
         return list(self._things.values())

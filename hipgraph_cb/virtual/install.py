@@ -32,7 +32,16 @@ class VirtualRuntime(Door):
         from hipgraph_cb.virtual.hip.runtime import HipRuntime
 
         gate = CallGate(CALL_CODES, machine.calls)
-        super().__init__(machine, gate, load_library(), FUNCTIONS, HipRuntime(machine, gate))
+        self._runtime = HipRuntime(machine, gate)
+        super().__init__(machine, gate, load_library(), FUNCTIONS, self._runtime)
+
+    def following(self, profile: str) -> AbstractContextManager[None]:
+        """`with runtime.following("6.4"):` - behave as another version of AMD's runtime while this is open.
+
+        Raises:
+            NotFoundError: no such profile.
+        """
+        return self._runtime.following(profile)
 
     def null_runtime(self) -> AbstractContextManager[None]:
         """While this is open, calls that do work are native code that does none: to measure what a caller costs."""

@@ -99,6 +99,12 @@ class Worker:
         self.running: Operation | None = None
 
     @property
+    def is_alone(self) -> bool:
+        """Nothing is ready besides the operation that runs, and nobody asked that to stop. Without the lock."""
+        running = self.running
+        return len(self._ready) == 1 and running is not None and running.stop_reason is None
+
+    @property
     def is_idle(self) -> bool:
         """Everything submitted is done."""
         return self._unfinished == 0

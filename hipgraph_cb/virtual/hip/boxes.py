@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from hipgraph_cb.virtual.callbacks import CallError
 from hipgraph_cb.virtual.hip.api import HANDLE, INT, POINTER, SIZE, api
@@ -174,7 +174,8 @@ def box_of_3d(runtime: HipRuntime, address: int) -> CopyBox:
         require(position.x + extent[0] <= pitch)
         plane = pitch * pointer.ysize
         sides.append(_Side(pointer.ptr + position.z * plane + position.y * pitch + position.x, pitch, plane))
-    return _box(runtime, sides[0], sides[1], extent, load_bytes(address, SIZE_OF_3D))
+    box = _box(runtime, sides[0], sides[1], extent, load_bytes(address, SIZE_OF_3D))
+    return replace(box, direction=given.kind)
 
 
 @api("hipMemcpy3D", POINTER)

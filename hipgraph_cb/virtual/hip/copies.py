@@ -9,11 +9,12 @@ from hipgraph_cb.virtual.hip.native import load_bytes, require
 from hipgraph_cb.virtual.hip.runtime import HipRuntime
 from hipgraph_cb.virtual.hip.stream import Stream, wait_for_streams
 from hipgraph_cb.virtual.hip.submit import run_now, submit
-from hipgraph_cb.virtual.hip.work import Copy, Upload, refuse_freed
+from hipgraph_cb.virtual.hip.work import Copy, CopyBox, Upload, refuse_freed
 
 HOST_TO_HOST, HOST_TO_DEVICE, DEVICE_TO_HOST, DEVICE_TO_DEVICE, DEFAULT = range(5)
 DEVICE_TO_DEVICE_NO_CU = 1024
 DIRECTIONS = (*range(5), DEVICE_TO_DEVICE_NO_CU)
+DIRECTION_NAMES = dict(zip(DIRECTIONS, ("HtoH", "HtoD", "DtoH", "DtoD", "Default", "DtoD"), strict=True))
 
 
 def is_pageable(runtime: HipRuntime, address: int) -> bool:
@@ -136,14 +137,25 @@ def checked_node_copy(runtime: HipRuntime, destination: int, source: int, size: 
     """A copy that a 1-D memcpy node accepts: there the direction has to fit the addresses."""
     require(size)
     copy = checked_copy(runtime, destination, source, size, direction)
-    reads_pageable, writes_pageable = is_pageable(runtime, source), is_pageable(runtime, destination)
-    if reads_pageable and writes_pageable:
-        fitting: tuple[int, ...] = (HOST_TO_HOST, DEFAULT)
-    elif reads_pageable:
-        fitting = (HOST_TO_DEVICE, DEFAULT)
-    elif writes_pageable:
-        fitting = (DEVICE_TO_HOST, DEFAULT)
-    else:
-        fitting = DIRECTIONS
-    require(direction in fitting)
+    require(direction in _fitting(is_pageable(runtime, source), is_pageable(runtime, destination)))
     return copy
+
+
+def _fitting(reads_pageable: bool, writes_pageable: bool) -> tuple[int, ...]:
+    """The directions a copy may be given; memory that HIP knows takes any."""
+    if reads_pageable:
+        return (HOST_TO_HOST if writes_pageable else HOST_TO_DEVICE, DEFAULT)
+    return (DEVICE_TO_HOST, DEFAULT) if writes_pageable else DIRECTIONS
+
+
+def refuse_wrong_direction(runtime: HipRuntime, box: CopyBox) -> None:
+    """A box node may be given any direction; AMD's runtime crashes when one that does not fit is launched."""
+    reads_pageable, writes_pageable = is_pageable(runtime, box.source), is_pageable(runtime, box.destination)
+    if box.direction not in _fitting(reads_pageable, writes_pageable):
+        source, target = (
+            "pageable host memory" if pageable else "device memory" for pageable in (reads_pageable, writes_pageable)
+        )
+        raise CallError(
+            Code.INVALID_MEMCPY_DIRECTION,
+            f"{box.label} goes from {source} to {target}, and its direction is {DIRECTION_NAMES[box.direction]}",
+        )

@@ -10,6 +10,7 @@ from pathlib import Path
 from hipgraph_cb.virtual.callbacks import CallError
 from hipgraph_cb.virtual.hip.api import HANDLE, POINTER, UINT, api
 from hipgraph_cb.virtual.hip.codes import Code
+from hipgraph_cb.virtual.hip.copies import DIRECTION_NAMES
 from hipgraph_cb.virtual.hip.graph import Graph, Node
 from hipgraph_cb.virtual.hip.kernels import KernelLaunch
 from hipgraph_cb.virtual.hip.native import load_text, require
@@ -17,7 +18,6 @@ from hipgraph_cb.virtual.hip.runtime import HipRuntime
 from hipgraph_cb.virtual.hip.work import Copy, Fill, NodeKind, Work
 
 _VERBOSE, _KERNEL = 1, 4
-_DIRECTIONS = {0: "HtoH", 1: "HtoD", 2: "DtoH", 3: "DtoD", 4: "Default", 1024: "DtoD"}
 _SHAPES = {
     NodeKind.KERNEL: "octagon",
     NodeKind.MEMCPY: "trapezium",
@@ -67,7 +67,7 @@ def _title(work: Work) -> str:
 
 def _details(work: Work, flags: int) -> list[str]:
     if isinstance(work, Copy):
-        return [f"({_DIRECTIONS[work.direction]},{work.size})"]
+        return [f"({DIRECTION_NAMES[work.direction]},{work.size})"]
     if isinstance(work, Fill):
         return [f"({work.value},{work.width * work.element_size * work.height})"]
     if isinstance(work, KernelLaunch) and flags in (_VERBOSE, _KERNEL):

@@ -6,14 +6,16 @@ import random
 from typing import TYPE_CHECKING
 
 from hipgraph_cb.virtual.hip.graph import Graph, Node, topological_order
-from hipgraph_cb.virtual.hip.work import Empty, NodeKind, Work
+from hipgraph_cb.virtual.hip.work import Copy, CopyBox, Empty, NodeKind, WaitEvent, Work
 
 if TYPE_CHECKING:
+    from hipgraph_cb.virtual.hip.event import Event
     from hipgraph_cb.virtual.hip.gpu import Gpu
     from hipgraph_cb.virtual.hip.runtime import HipRuntime
     from hipgraph_cb.virtual.worker import Operation
 
 _EMPTY = Empty()
+_COPIES = (Copy, CopyBox)
 
 
 class ExecutableGraph:
@@ -26,6 +28,8 @@ class ExecutableGraph:
         place: node handle of the source graph -> index into `works`.
         places, degrees: index into `works`, and number of dependencies, of the outer graph's nodes in their order.
         kinds: the kind of each node, in the order of `works`.
+        copies: the work that a launch has to check the addresses of.
+        awaited: the events of its event-wait nodes.
         last: the operation of the latest launch.
     """
 
@@ -41,6 +45,10 @@ class ExecutableGraph:
         self.in_degree: list[int] = []
         self.node_count = len(graph.nodes)
         self.last: Operation | None = None
+        self._plan: list[Work] | None = None
+        self._roots: list[int] = []
+        self.copies: list[Copy | CopyBox] = []
+        self.awaited: list[Event] = []
         self._exits: dict[int, int] = {}
         self._flatten(graph, [])
         for node in topological_order(graph.nodes.values()) or ():
@@ -74,38 +82,71 @@ class ExecutableGraph:
             self.dependents[other].append(index)
         return index
 
+    def replace(self, place: int, work: Work) -> None:
+        """Another work for one node, from the next launch on."""
+        self.works[place] = work
+        self._plan = None
+
+    def replace_all(self, works: list[Work]) -> None:
+        """Other work for all nodes, in their order."""
+        self.works = works
+        self._plan = None
+
+    def switch(self, place: int, is_enabled: bool) -> None:
+        """Let launches from now on skip a node, or not."""
+        self.is_enabled[place] = is_enabled
+        self._plan = None
+
+    def prepare(self) -> list[Work]:
+        """What a launch runs, as it is now. Computed anew after a change; a launch under way keeps its list."""
+        if self._plan is None:
+            plan = [work if enabled else _EMPTY for work, enabled in zip(self.works, self.is_enabled, strict=True)]
+            self._plan = plan
+            self._roots = [index for index, count in enumerate(self.in_degree) if count == 0]
+            self.copies = [work for work in plan if isinstance(work, _COPIES)]
+            self.awaited = [work.event for work in plan if isinstance(work, WaitEvent)]
+        return self._plan
+
     def events_to_wait_for(self) -> list[Operation]:
         """The operations behind the event-wait nodes, as they are now."""
-        found = []
-        for work in self.works:
-            if work.kind is NodeKind.WAIT_EVENT and work.event.operation is not None:  # type: ignore[attr-defined]
-                found.append(work.event.operation)  # type: ignore[attr-defined]
-        return found
+        return [event.operation for event in self.awaited if event.operation is not None]
 
     def launch(self, runtime: HipRuntime, gpu: Gpu) -> Launched:
         """One launch, with the work of the nodes as it is now."""
-        works = [work if enabled else _EMPTY for work, enabled in zip(self.works, self.is_enabled, strict=True)]
-        return Launched(runtime, gpu, works, self.dependents, list(self.in_degree))
+        return Launched(runtime, gpu, self.prepare(), self.dependents, list(self.in_degree), list(self._roots))
 
 
 class Launched:
-    """A launch under way; `step` runs one ready node, chosen at random."""
+    """A launch under way; `step` runs ready nodes, chosen at random."""
 
     def __init__(
-        self, runtime: HipRuntime, gpu: Gpu, works: list[Work], dependents: list[list[int]], missing: list[int]
+        self,
+        runtime: HipRuntime,
+        gpu: Gpu,
+        works: list[Work],
+        dependents: list[list[int]],
+        missing: list[int],
+        roots: list[int],
     ) -> None:
         self._runtime = runtime
         self._gpu = gpu
         self._works = works
         self._dependents = dependents
         self._missing = missing
-        self._ready = [index for index, count in enumerate(missing) if count == 0]
+        self._ready = roots
         self._random: random.Random = gpu.worker.random
 
     def step(self, operation: Operation) -> bool:
+        """Run one node, or, while nothing else of the device is ready, one after the other."""
+        ready, worker = self._ready, self._gpu.worker
+        while ready:
+            self._run_one(operation)
+            if not worker.is_alone:
+                break
+        return not ready
+
+    def _run_one(self, operation: Operation) -> None:
         ready = self._ready
-        if not ready:
-            return True
         place = self._random.randrange(len(ready)) if len(ready) > 1 else 0
         index = ready[place]
         ready[place] = ready[-1]
@@ -118,4 +159,3 @@ class Launched:
             self._missing[follower] -= 1
             if self._missing[follower] == 0:
                 ready.append(follower)
-        return not ready

@@ -251,7 +251,7 @@ def place_in(runtime: HipRuntime, executable: int, handle: int, *kinds: NodeKind
 @api("hipGraphExecKernelNodeSetParams", HANDLE, HANDLE, POINTER)
 def graph_exec_kernel_node_set_params(runtime: HipRuntime, executable: int, handle: int, parameters: int) -> None:
     graph, place = place_in(runtime, executable, handle, NodeKind.KERNEL)
-    graph.works[place] = launch_of(runtime, parameters)
+    graph.replace(place, launch_of(runtime, parameters))
 
 
 @api("hipGraphExecMemsetNodeSetParams", HANDLE, HANDLE, POINTER)
@@ -261,7 +261,7 @@ def graph_exec_memset_node_set_params(runtime: HipRuntime, executable: int, hand
     old, new = graph.works[place], fill_of(runtime, parameters)
     if isinstance(old, Fill) and (old.height > 1 or new.height > 1):
         require((old.width, old.height, old.element_size) == (new.width, new.height, new.element_size))
-    graph.works[place] = new
+    graph.replace(place, new)
 
 
 @api("hipGraphExecMemcpyNodeSetParams1D", HANDLE, HANDLE, POINTER, POINTER, SIZE, INT)
@@ -271,13 +271,13 @@ def graph_exec_memcpy_node_set_params_1d(
     graph, place = place_in(runtime, executable, handle, NodeKind.MEMCPY)
     old, new = graph.works[place], checked_node_copy(runtime, destination, source, size, direction)
     require(not isinstance(old, Copy) or old.direction == new.direction)
-    graph.works[place] = new
+    graph.replace(place, new)
 
 
 @api("hipGraphExecHostNodeSetParams", HANDLE, HANDLE, POINTER)
 def graph_exec_host_node_set_params(runtime: HipRuntime, executable: int, handle: int, parameters: int) -> None:
     graph, place = place_in(runtime, executable, handle, NodeKind.HOST)
-    graph.works[place] = host_call_of(parameters)
+    graph.replace(place, host_call_of(parameters))
 
 
 _SWITCHABLE = (NodeKind.KERNEL, NodeKind.MEMCPY, NodeKind.MEMSET)
@@ -286,7 +286,7 @@ _SWITCHABLE = (NodeKind.KERNEL, NodeKind.MEMCPY, NodeKind.MEMSET)
 @api("hipGraphNodeSetEnabled", HANDLE, HANDLE, UINT)
 def graph_node_set_enabled(runtime: HipRuntime, executable: int, handle: int, is_enabled: int) -> None:
     graph, place = place_in(runtime, executable, handle, *_SWITCHABLE)
-    graph.is_enabled[place] = bool(is_enabled)
+    graph.switch(place, bool(is_enabled))
 
 
 @api("hipGraphNodeGetEnabled", HANDLE, HANDLE, POINTER)

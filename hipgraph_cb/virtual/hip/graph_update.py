@@ -31,7 +31,7 @@ def graph_exec_update(runtime: HipRuntime, handle: int, graph_handle: int, error
             _refuse(error_node, result, _NODE_TYPE_CHANGED, node.handle)
     if len(new.works) != len(executable.works):
         _refuse(error_node, result, _TOPOLOGY_CHANGED, 0)
-    executable.works = new.works
+    executable.replace_all(new.works)
     store_pointer(error_node, 0)
     store_int(result, _SUCCESS)
 

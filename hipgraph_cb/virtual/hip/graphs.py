@@ -7,6 +7,7 @@ from itertools import count
 from hipgraph_cb.virtual.callbacks import CallError
 from hipgraph_cb.virtual.hip.api import HANDLE, POINTER, SIZE, UINT, UINT64, api
 from hipgraph_cb.virtual.hip.codes import Code
+from hipgraph_cb.virtual.hip.copies import refuse_wrong_direction
 from hipgraph_cb.virtual.hip.executable_graph import ExecutableGraph
 from hipgraph_cb.virtual.hip.graph import Graph, Node, connect, topological_order
 from hipgraph_cb.virtual.hip.native import (
@@ -20,11 +21,10 @@ from hipgraph_cb.virtual.hip.native import (
 from hipgraph_cb.virtual.hip.runtime import HipRuntime
 from hipgraph_cb.virtual.hip.stream import Stream
 from hipgraph_cb.virtual.hip.structures import InstantiateParams
-from hipgraph_cb.virtual.hip.work import Copy, CopyBox, Fill, refuse_freed
+from hipgraph_cb.virtual.hip.work import CopyBox, Fill, refuse_freed
 
 _AUTO_FREE, _UPLOAD, _DEVICE_LAUNCH, _NODE_PRIORITY = 1, 2, 4, 8
 _ALLOWED_FLAGS = (0, _AUTO_FREE, _NODE_PRIORITY)
-_COPIES = (Copy, CopyBox)
 _graph_numbers = count(1)
 
 
@@ -221,20 +221,25 @@ def graph_upload(runtime: HipRuntime, handle: int, stream: int) -> None:
 
 @api("hipGraphLaunch", HANDLE, HANDLE)
 @api("hipGraphLaunch_spt", HANDLE, HANDLE)
-def graph_launch(runtime: HipRuntime, handle: int, stream_handle: int) -> None:
+def graph_launch(runtime: HipRuntime, handle: int, stream_handle: int) -> int:
     require(handle)
     executable = runtime.executable_graphs[handle]
+    if not executable.works and not runtime.is_stream(stream_handle):
+        return runtime.profile.launch_on_unknown_stream
     launch_on(runtime, executable, runtime.stream(stream_handle))
+    return Code.SUCCESS
 
 
 def launch_on(runtime: HipRuntime, executable: ExecutableGraph, stream: Stream) -> None:
     """One launch: behind what the stream holds, behind the launch of the same graph before, behind awaited events."""
     if stream.capture is not None:
         raise CallError(Code.NOT_SUPPORTED, "a captured graph launch would be a child graph; add a child-graph node")
-    for work in executable.works:
-        if isinstance(work, _COPIES):
-            refuse_freed(runtime, work.source)
-            refuse_freed(runtime, work.destination)
+    executable.prepare()
+    for copy in executable.copies:
+        refuse_freed(runtime, copy.source)
+        refuse_freed(runtime, copy.destination)
+        if isinstance(copy, CopyBox):
+            refuse_wrong_direction(runtime, copy)
     before = executable.events_to_wait_for()
     if executable.last is not None and not executable.last.is_done:
         before.append(executable.last)

@@ -34,12 +34,17 @@ _EMPTY_PACKET_ROOM = _PACKET_SIZE + _QUEUE_SIZE
 
 
 class Function:
-    """A kernel of a loaded module, as a hipFunction_t stands for it."""
+    """A kernel of a loaded module, as a hipFunction_t stands for it.
+
+    Attributes:
+        is_unloaded: its module is gone, and graphs that still launch it fail.
+    """
 
     def __init__(self, gpu: Gpu, kernel: LoadedKernel) -> None:
         self.gpu = gpu
         self.kernel = kernel
         self.max_dynamic_lds: int | None = None
+        self.is_unloaded = False
 
     @property
     def name(self) -> str:
@@ -74,6 +79,8 @@ class KernelLaunch:
 
     def run(self, runtime: HipRuntime, gpu: Gpu, operation: Operation | None) -> None:
         kernel = self.function.kernel
+        if self.function.is_unloaded:
+            raise CallError(Code.ILLEGAL_ADDRESS, "its module was unloaded; AMD's runtime would run freed memory")
         kernarg_address, packet_address, queue_address = _place(runtime, gpu, self)
         x, y, z = (groups * items for groups, items in zip(self.grid, self.block, strict=True))
         launch = Launch(

@@ -30,7 +30,7 @@ class Module:
     def release(self, runtime: HipRuntime) -> None:
         """Take it from the device, with its function handles; nothing of it may run any more."""
         for function in self.function_handles.values():
-            runtime.functions.pop(function)
+            runtime.functions.pop(function).is_unloaded = True
         self.loaded.unload()
 
 

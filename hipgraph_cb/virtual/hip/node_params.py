@@ -87,7 +87,7 @@ def graph_memcpy_node_get_params(runtime: HipRuntime, handle: int, out: int) -> 
 @api("hipGraphExecMemcpyNodeSetParams", HANDLE, HANDLE, POINTER)
 def graph_exec_memcpy_node_set_params(runtime: HipRuntime, executable: int, handle: int, parameters: int) -> None:
     graph, place = place_in(runtime, executable, handle, NodeKind.MEMCPY)
-    graph.works[place] = box_of_3d(runtime, parameters)
+    graph.replace(place, box_of_3d(runtime, parameters))
 
 
 # -- the driver interface ----------------------------------------------------------------------------------------------
@@ -134,7 +134,7 @@ def driver_graph_exec_memcpy_node_set_params(
 ) -> None:
     graph, place = place_in(runtime, executable, handle, NodeKind.MEMCPY)
     _check_context(runtime, context)
-    graph.works[place] = box_of_driver_3d(runtime, parameters)
+    graph.replace(place, box_of_driver_3d(runtime, parameters))
 
 
 @api("hipDrvGraphExecMemsetNodeSetParams", HANDLE, HANDLE, POINTER, HANDLE)
@@ -143,7 +143,7 @@ def driver_graph_exec_memset_node_set_params(
 ) -> None:
     graph, place = place_in(runtime, executable, handle, NodeKind.MEMSET)
     _check_context(runtime, context)
-    graph.works[place] = fill_of(runtime, parameters)
+    graph.replace(place, fill_of(runtime, parameters))
 
 
 # -- events ------------------------------------------------------------------------------------------------------------
@@ -179,11 +179,11 @@ def graph_event_wait_node_set_event(runtime: HipRuntime, handle: int, event: int
 def graph_exec_event_record_node_set_event(runtime: HipRuntime, executable: int, handle: int, event: int) -> None:
     require(event)
     graph, place = place_in(runtime, executable, handle, NodeKind.EVENT_RECORD)
-    graph.works[place] = RecordEvent(runtime.events[event])
+    graph.replace(place, RecordEvent(runtime.events[event]))
 
 
 @api("hipGraphExecEventWaitNodeSetEvent", HANDLE, HANDLE, HANDLE)
 def graph_exec_event_wait_node_set_event(runtime: HipRuntime, executable: int, handle: int, event: int) -> None:
     require(event)
     graph, place = place_in(runtime, executable, handle, NodeKind.WAIT_EVENT)
-    graph.works[place] = WaitEvent(runtime.events[event])
+    graph.replace(place, WaitEvent(runtime.events[event]))

@@ -19,6 +19,7 @@ class Profile:
         driver_node_needs_context: hipDrvGraphAdd*Node refuses a NULL context.
         driver_copy_accepts_no_width, driver_copy_accepts_unified: HIP_MEMCPY3D with width 0, with type Unified.
         copy_accepts_no_pitch: hipMemcpy3DParms with pitch 0 and xsize 0.
+        launch_on_unknown_stream: what hipGraphLaunch of an empty graph says of a stream that is none.
         copy_params_of_1d_nodes: hipGraphMemcpyNodeGetParams fills them in (else zeros).
     """
 
@@ -31,6 +32,7 @@ class Profile:
     driver_copy_accepts_unified: bool
     copy_accepts_no_pitch: bool
     copy_params_of_1d_nodes: bool
+    launch_on_unknown_stream: int
 
 
 PROFILES = {
@@ -44,6 +46,7 @@ PROFILES = {
         driver_copy_accepts_unified=False,
         copy_accepts_no_pitch=False,
         copy_params_of_1d_nodes=False,
+        launch_on_unknown_stream=Code.SUCCESS,
     ),
     "7.2": Profile(
         version=70253211,
@@ -55,5 +58,6 @@ PROFILES = {
         driver_copy_accepts_unified=True,
         copy_accepts_no_pitch=True,
         copy_params_of_1d_nodes=True,
+        launch_on_unknown_stream=Code.CONTEXT_IS_DESTROYED,
     ),
 }

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
+from hipgraph_cb.errors import NotFoundError
 from hipgraph_cb.virtual.callbacks import CallError, CallGate
 from hipgraph_cb.virtual.handles import HandleTable
 from hipgraph_cb.virtual.hip.allocations import Allocations
@@ -58,20 +61,20 @@ class HipRuntime:
         self.memory = machine.memory
         self.gpus = [Gpu(gpu.ordinal, gpu.target, gpu.model, gpu.worker) for gpu in machine.gpus]
         self.allocations = Allocations(self.memory, settings.memory)
-        self.streams: HandleTable[Stream] = HandleTable(Code.INVALID_HANDLE)
-        self.events: HandleTable[Event] = HandleTable(Code.INVALID_HANDLE)
-        self.modules: HandleTable[Module] = HandleTable(Code.NOT_FOUND)
-        self.functions: HandleTable[Function] = HandleTable(Code.INVALID_VALUE)
-        self.graphs: HandleTable[Graph] = HandleTable(Code.INVALID_VALUE)
-        self.nodes: HandleTable[Node] = HandleTable(Code.INVALID_VALUE)
-        self.executable_graphs: HandleTable[ExecutableGraph] = HandleTable(Code.INVALID_VALUE)
-        self.contexts: HandleTable[Context] = HandleTable(Code.INVALID_CONTEXT)
+        self.streams: HandleTable[Stream] = HandleTable(Code.INVALID_HANDLE, "hipStream_t")
+        self.events: HandleTable[Event] = HandleTable(Code.INVALID_HANDLE, "hipEvent_t")
+        self.modules: HandleTable[Module] = HandleTable(Code.NOT_FOUND, "hipModule_t")
+        self.functions: HandleTable[Function] = HandleTable(Code.INVALID_VALUE, "hipFunction_t")
+        self.graphs: HandleTable[Graph] = HandleTable(Code.INVALID_VALUE, "hipGraph_t")
+        self.nodes: HandleTable[Node] = HandleTable(Code.INVALID_VALUE, "hipGraphNode_t")
+        self.executable_graphs: HandleTable[ExecutableGraph] = HandleTable(Code.INVALID_VALUE, "hipGraphExec_t")
+        self.contexts: HandleTable[Context] = HandleTable(Code.INVALID_CONTEXT, "hipCtx_t")
         self.primary_contexts = [self._primary_context(gpu.ordinal) for gpu in self.gpus]
         self.limits: dict[tuple[int, int], int] = {}
-        self.fat_binaries: HandleTable[FatBinary] = HandleTable(Code.INVALID_VALUE)
+        self.fat_binaries: HandleTable[FatBinary] = HandleTable(Code.INVALID_VALUE, "registered fat binary")
         self.host_functions: dict[int, tuple[FatBinary, str]] = {}
         self.host_variables: dict[int, tuple[FatBinary, str]] = {}
-        self.pools: HandleTable[Pool] = HandleTable(Code.INVALID_VALUE)
+        self.pools: HandleTable[Pool] = HandleTable(Code.INVALID_VALUE, "hipMemPool_t")
         self.default_pools: dict[int, int] = {}
         self.current_pools: dict[int, int] = {}
         self.last_errors: dict[int, int] = {}
@@ -103,6 +106,10 @@ class HipRuntime:
             return self._stream_of_thread()
         return self.streams[handle]
 
+    def is_stream(self, handle: int) -> bool:
+        """Whether `stream` finds one."""
+        return handle in (0, _STREAM_LEGACY, _STREAM_PER_THREAD) or handle in self.streams
+
     def _stream_of_thread(self) -> Stream:
         streams = self.thread.streams
         if self.thread.device not in streams:
@@ -116,3 +123,16 @@ class HipRuntime:
             self.last_errors[thread] = int(code)
         elif not code and not self.profile.last_error_is_sticky:
             self.last_errors.pop(thread, None)
+
+    @contextmanager
+    def following(self, name: str) -> Iterator[None]:
+        """Follow another profile while the context is open."""
+        if name not in PROFILES:
+            raise NotFoundError("no such profile", found=repr(name), allowed=", ".join(PROFILES))
+        with self.gate.lock:
+            before, self.profile = self.profile, PROFILES[name]
+        try:
+            yield
+        finally:
+            with self.gate.lock:
+                self.profile = before

@@ -144,6 +144,7 @@ class CopyBox:
     height: int
     depth: int
     parameters: bytes = b""
+    direction: int = 4  # hipMemcpyDefault
     kind: ClassVar[NodeKind] = NodeKind.MEMCPY
 
     @property

@@ -24,12 +24,6 @@ def test_code_for_another_processor_has_no_binary_for_this_gpu(hip, runtime):
     assert "gfx942" in runtime.fault_report()
 
 
-@pytest.mark.parametrize("size", [64, 200, 1000, 3000])
-def test_a_truncated_code_object_is_refused(hip, size):
-    data = KERNELS.read_bytes()[:size] + bytes(16384)
-    assert code_of(hip.hipModuleLoadData(data)) == 200
-
-
 @pytest.fixture
 def last_page():
     """A page with nothing mapped behind it."""
@@ -77,15 +71,6 @@ def test_functions_are_found_by_name(hip, runtime):
     assert code_of(hip.hipModuleUnload(None)) == 400
 
 
-def test_a_missing_file_is_not_found(hip):
-    assert code_of(hip.hipModuleLoad(b"/no/such/file.hsaco")) == 301
-
-
-def test_a_file_is_loaded(hip):
-    module = done(hip.hipModuleLoad(str(KERNELS).encode()))
-    done(hip.hipModuleUnload(module))
-
-
 def test_function_attributes_come_from_the_code_object(hip, program):
     saxpy = program.function()
     attributes = hip.hipFunction_attribute
@@ -111,25 +96,6 @@ def test_arguments_are_given_one_way_or_the_other(hip, program):
     launch = [saxpy, 1, 1, 1, 64, 1, 1, 0, None]
     assert code_of(hip.hipModuleLaunchKernel(*launch, arguments.table, extra)) == 1
     assert code_of(hip.hipModuleLaunchKernel(*launch, None, None)) == 1
-
-
-@pytest.mark.parametrize(
-    "grid, block, dynamic_lds, expected",
-    [
-        ((0, 1, 1), (64, 1, 1), 0, 9),
-        ((1, 1, 1), (64, 0, 1), 0, 9),
-        ((1, 1, 1), (1025, 1, 1), 0, 9),
-        ((1, 1, 1), (512, 1, 1), 0, 719),
-        ((1 << 26, 1, 1), (64, 1, 1), 0, 9),
-        ((1, 1, 1), (64, 1, 1), 65537, 1),
-    ],
-)
-def test_a_shape_that_cannot_be_launched_is_refused(hip, program, grid, block, dynamic_lds, expected):
-    saxpy = program.function()
-    arguments = program.saxpy(0, 0, 1.0, 0)
-    assert (
-        code_of(hip.hipModuleLaunchKernel(saxpy, *grid, *block, dynamic_lds, None, arguments.table, None)) == expected
-    )
 
 
 def test_a_block_larger_than_the_kernel_was_compiled_for_is_explained(hip, program, runtime):

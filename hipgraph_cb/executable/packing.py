@@ -32,11 +32,13 @@ class Packer(NamedTuple):
         pack: makes the block of the numbers; raises struct.error or OverflowError for one that does not fit.
         numbers: takes the numbers out of the arguments, in the order of their offsets.
         pointers: (offset, index of the argument) of every pointer that is not null.
+        addresses: takes the pointers out of the arguments, null ones included.
     """
 
     pack: Callable[..., bytes]
     numbers: Callable[[Sequence[object]], tuple[Any, ...]]
     pointers: tuple[tuple[int, int], ...]
+    addresses: Callable[[Sequence[object]], tuple[Any, ...]]
 
 
 NOT_POINTERS = frozenset({bool, int, float, bytes, str})
@@ -64,7 +66,9 @@ def packer(places: Sequence[Place], are_pointers: Sequence[bool], size: int, typ
             return None
         elif type_ is not type(None):
             pointers.append((place.offset, index))
-    return Packer(struct.Struct(f"{layout}{size - end}x").pack, _getter(numbers), tuple(pointers))
+    pack = struct.Struct(f"{layout}{size - end}x").pack
+    addresses = [index for _, is_pointer, _, index in arguments if is_pointer]
+    return Packer(pack, _getter(numbers), tuple(pointers), _getter(addresses))
 
 
 def _getter(indices: Sequence[int]) -> Callable[[Sequence[object]], tuple[Any, ...]]:

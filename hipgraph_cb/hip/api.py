@@ -5,6 +5,7 @@ hip-python is imported at the first call and not before, because it keeps the fi
 
 from __future__ import annotations
 
+import functools
 import importlib.metadata
 import logging
 import re
@@ -107,8 +108,9 @@ class _Functions(dict[str, Callable[..., Any]]):
         return function  # type: ignore[no-any-return]
 
 
+@functools.cache
 def bindings() -> Any:
-    """The module of hip-python.
+    """The module of hip-python; asked once, since looking up its version takes a quarter of a millisecond.
 
     Raises:
         UnavailableError: it is not installed, or it is older than 10 and cannot pass dependencies of nodes.

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from hipgraph_cb.executable.kernel_args import ParameterKind
 from hipgraph_cb.hip.api import bindings
-from hipgraph_cb.hip.node_parameters import KernelParameters, MemsetParameters, UnalignedKernelParameters
-from hipgraph_cb.recording.commands import Command, Copy, Dispatch, Fill, Location, Range, Update
+from hipgraph_cb.hip.node_parameters import KernelParameters, MemsetParameters
+from hipgraph_cb.recording.commands import Command, Copy, Dimensions, Dispatch, Fill, Location, Range, Update
 
 if TYPE_CHECKING:
     from hipgraph_cb.backend.resources import BoundResources
@@ -16,6 +15,8 @@ if TYPE_CHECKING:
     from hipgraph_cb.recording.bindings import BoundRange
 
 Preparation = Callable[[Any], tuple[Any, ...]]
+Pointers = tuple[tuple[int, Location], ...]
+Patch = tuple[slice, bytes]
 
 
 class CommandArguments:
@@ -34,7 +35,6 @@ class CommandArguments:
         self._addresses = resources.addresses
         self._memset = MemsetParameters()
         self._kernels: dict[tuple[int, str], KernelParameters] = {}
-        self._recent: KernelParameters | None = None
         kinds = bindings().hipMemcpyKind
         self._host_to_device = kinds.hipMemcpyHostToDevice
         self._device_to_device = kinds.hipMemcpyDeviceToDevice
@@ -42,8 +42,50 @@ class CommandArguments:
             Fill: self._fill,
             Update: self._update,
             Copy: self._copy,
-            Dispatch: self._dispatch_to_ranges if slots is None else self._dispatch,
+            Dispatch: self._dispatch,
         }
+
+    def prepared(self, commands: Sequence[Command]) -> Iterator[tuple[Any, ...]]:
+        """The arguments for one command after another; as `preparations`, for a whole recording.
+
+        Dispatches are what there are thousands of. Those of the same buffers share one tuple of pointers, so their
+        addresses are found by its identity.
+        """
+        patches: dict[int, list[Patch]] = {}
+        executable, export = -1, ""
+        count: Dimensions | None = None
+        size: Dimensions | None = None
+        lds = 0
+        for command in commands:
+            if type(command) is not Dispatch:
+                yield self.preparations[type(command)](command)
+                continue
+            new_executable, new_export, new_count, new_size, new_lds, block, pointers, _, _ = command
+            if new_export is not export or new_executable != executable:
+                executable, export = new_executable, new_export
+                kernel = self._kernel_of(command)
+                arguments, result, count = kernel.arguments, kernel.result, None
+            if new_count is not count or new_size is not size or new_lds != lds:
+                count, size, lds = new_count, new_size, new_lds
+                kernel.write_shape(count, size, lds)
+            arguments[:] = block
+            for where, addresses in patches.get(id(pointers)) or self._patches(patches, pointers):
+                arguments[where] = addresses
+            yield result
+
+    def _patches(self, known: dict[int, list[Patch]], pointers: Pointers) -> list[Patch]:
+        """Where addresses go in a kernarg block, and their bytes: neighbours together."""
+        patches = known[id(pointers)] = []
+        end = -1
+        for offset, place in pointers:
+            address = self.place(place)[0].to_bytes(8, "little")
+            if offset == end:
+                start, before = patches.pop()
+                patches.append((slice(start.start, offset + 8), before + address))
+            else:
+                patches.append((slice(offset, offset + 8), address))
+            end = offset + 8
+        return patches
 
     def _fill(self, command: Fill) -> tuple[Any]:
         address, length = self.place(command.target)
@@ -60,16 +102,12 @@ class CommandArguments:
         return target, source, length, self._device_to_device
 
     def _dispatch(self, command: Dispatch) -> tuple[Any]:
-        place = self.place
-        pointers = [(offset, place(location)[0]) for offset, location in command.pointers]
+        address = self._address
+        pointers = [(offset, address(place)) for offset, place in command.pointers]
         return self._kernel_of(command).write(command, pointers)
 
-    def _dispatch_to_ranges(self, command: Dispatch) -> tuple[Any]:
-        """The same where no pointer is a slot: the common case, and the one that is measured."""
-        kernel = self._recent
-        if kernel is None or command.export is not kernel.export or command.executable != kernel.executable:
-            kernel = self._recent = self._kernel_of(command)
-        return kernel.write_ranges(command, self._addresses)
+    def _address(self, place: Location) -> int:
+        return self.place(place)[0]
 
     def place(self, place: Location) -> tuple[int, int]:
         """The device address and the length in bytes."""
@@ -95,6 +133,4 @@ class CommandArguments:
         executable = self._resources.executables[executable_id]
         layout = executable.verified.exports[export].layout
         offsets = [parameter.offset for parameter in layout.parameters]
-        pointers = [parameter.offset for parameter in layout.parameters if parameter.kind is ParameterKind.POINTER]
-        kind = UnalignedKernelParameters if any(offset % 8 for offset in pointers) else KernelParameters
-        return kind(executable.function(export), offsets, layout.size, executable_id, export)
+        return KernelParameters(executable.function(export), offsets, layout.size, executable_id, export)

@@ -7,25 +7,28 @@ from typing import Any
 
 
 class DependencyArray:
-    """One array of handles, written again for each layer. HIP reads it during the call only."""
+    """One array of handles, written again for each layer. HIP reads it during the call only.
+
+    Attributes:
+        pointer: what hip-python takes as `pDependencies`.
+        words: the handles, as 64-bit words.
+    """
 
     def __init__(self) -> None:
         self._reserve(16)
 
     def write(self, handles: list[Any]) -> Any:
-        """Put the handles into the array; returns what hip-python takes as `pDependencies`."""
+        """Put the handles into the array; returns the pointer, which is another one when the array had to grow."""
         count = len(handles)
-        if count == 1:
-            self._array[0] = handles[0]
-            return self._pointer
         if count > self._capacity:
             self._reserve(2 * count)
         self._array[:count] = handles
-        return self._pointer
+        return self.pointer
 
     def _reserve(self, capacity: int) -> None:
         from rocm.bindings.util.types import Pointer
 
         self._capacity = capacity
         self._array = (ctypes.c_uint64 * capacity)()
-        self._pointer = Pointer(ctypes.addressof(self._array))
+        self.words = memoryview(self._array).cast("B").cast("Q")
+        self.pointer = Pointer(ctypes.addressof(self._array))

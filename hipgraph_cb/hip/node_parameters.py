@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import ctypes
 import struct
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from hipgraph_cb.hip.api import bindings
@@ -38,68 +38,51 @@ class MemsetParameters:
 
 
 class KernelParameters:
-    """Of the kernel nodes of one export: one block of arguments and one table of pointers into it.
+    """Of the kernel nodes of one export.
 
     Args:
         function: the address of the hipFunction_t.
         offsets: where each explicit argument lies in the kernarg block, in the order of the signature.
-        extent: bytes of the kernarg block that a dispatch may give.
+        extent: bytes of the kernarg block.
         executable, export: what the recording calls the kernel.
 
     Attributes:
-        table: the address of the table of pointers to the arguments, 0 where there are none.
+        table: the address of the table of pointers to the arguments of `write`, 0 where there are none.
+        arguments: the kernarg block that the table points into.
+        result: what `write` returns: the native parameters.
     """
 
     def __init__(
-        self, function: int, offsets: Sequence[int], extent: int, executable: int = 0, export: str = ""
+        self,
+        function: int,
+        offsets: Sequence[int],
+        extent: int,
+        executable: int = 0,
+        export: str = "",
     ) -> None:
+        self.function = function
         self.executable = executable
         self.export = export
         self.native = bindings().hipKernelNodeParams()
-        self._result = (self.native,)
-        self.function = function
-        self._storage = (ctypes.c_uint64 * max((extent + 7) // 8, 1))()
-        self._arguments = memoryview(self._storage).cast("B")
-        self._words = memoryview(self._storage).cast("B").cast("Q")
-        start = ctypes.addressof(self._storage)
+        self.result = (self.native,)
+        storage = (ctypes.c_uint64 * max((extent + 7) // 8, 1))()
+        self.arguments = memoryview(storage).cast("B")[:extent]
+        start = ctypes.addressof(storage)
         self._table = (ctypes.c_void_p * max(len(offsets), 1))(*(start + offset for offset in offsets))
         self.table = ctypes.addressof(self._table) if offsets else 0
         self._block = memory_of(self.native, KERNEL_NODE.size)
-        self._take = struct.Struct(f"{extent}s").pack_into
-        self._shape: tuple[Dimensions, Dimensions, int] | None = None
 
     def write(self, command: Dispatch, pointers: Sequence[tuple[int, int]]) -> tuple[Any]:
         """For one dispatch; `pointers` are (offset in the kernarg block, device address). Returns the native block."""
-        arguments = self._arguments
-        arguments[: len(command.kernarg)] = command.kernarg
+        self.arguments[:] = command.kernarg
         for offset, address in pointers:
-            write_pointer(arguments, offset, address)
-        if command[2:5] != self._shape:
-            self._write_shape(command)
-        return self._result
+            write_pointer(self.arguments, offset, address)
+        self.write_shape(command.workgroup_count, command.workgroup_size, command.dynamic_lds)
+        return self.result
 
-    def write_ranges(self, command: Dispatch, addresses: Mapping[int, int]) -> tuple[Any]:
-        """As `write`, with the pointers that the command itself names, none of them a slot, each at a multiple of 8."""
-        words = self._words
-        self._take(self._storage, 0, command[5])
-        for offset, place in command[6]:
-            # by index: the names of a named tuple cost more
-            words[offset >> 3] = addresses[place[0]] + place[1]
-        if command[2:5] != self._shape:
-            self._write_shape(command)
-        return self._result
-
-    def _write_shape(self, command: Dispatch) -> None:
-        self._shape = command[2:5]
-        count, size, dynamic_lds = self._shape
+    def write_shape(self, count: Dimensions, size: Dimensions, dynamic_lds: int) -> None:
+        """For launches of this shape."""
         KERNEL_NODE.pack_into(self._block, 0, *size, 0, self.function, *count, self.table, dynamic_lds)
-
-
-class UnalignedKernelParameters(KernelParameters):
-    """Of an export with a pointer that is not at a multiple of 8, as assembly may have it."""
-
-    def write_ranges(self, command: Dispatch, addresses: Mapping[int, int]) -> tuple[Any]:
-        return self.write(command, [(offset, addresses[place[0]] + place[1]) for offset, place in command.pointers])
 
 
 def memory_of(native: Any, size: int) -> memoryview:

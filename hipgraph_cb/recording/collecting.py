@@ -39,9 +39,10 @@ class ResourceCollector:
         ids: of every known object, by its identity.
         entries: what was collected, by id; their number is the mark to which `rollback` returns.
         objects: the live object of each entry.
+        caches: what others know by the identities of collected objects; emptied when one is forgotten.
     """
 
-    __slots__ = ("binding_capacity", "entries", "ids", "objects", "owner", "pairs", "validate", "whole")
+    __slots__ = ("binding_capacity", "caches", "entries", "ids", "objects", "owner", "pairs", "validate", "whole")
 
     def __init__(self, *, owner: object = None, binding_capacity: int = 0, validate: bool = True) -> None:
         self.owner = owner
@@ -52,9 +53,13 @@ class ResourceCollector:
         self.ids: dict[int, int] = {}
         self.whole: dict[int, Range] = {}
         self.pairs: dict[int, dict[int, tuple[int, Location]]] = {}
+        self.caches: list[dict[Any, Any]] = []
 
     def rollback(self, mark: int) -> None:
         """Forget everything that was collected since there were `mark` entries."""
+        if len(self.entries) > mark:
+            for cache in self.caches:
+                cache.clear()
         while len(self.entries) > mark:
             self.entries.pop()
             key = id(self.objects.pop())

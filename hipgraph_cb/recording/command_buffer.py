@@ -399,28 +399,32 @@ class CommandBuffer:
         """
         if self._thread != get_ident():
             raise self._refusal("dispatch", State.RECORDING)
-        mark = len(self._resources.entries)
-        try:
-            pushed = self._pushed if args is bindings is constants is None and self._pushed else None
-            command = self._dispatches.make(
-                export,
-                workgroup_count,
-                workgroup_size,
-                args,
-                bindings,
-                constants,
-                dynamic_lds,
-                reads,
-                writes,
-                pushed,
-                label,
-            )
-        except BaseException as error:
-            self._abandon(mark, label, error)
-            raise
+        command = None
+        if args is not None and bindings is None and constants is None and reads is None and writes is None:
+            command = self._dispatches.repeated(export, workgroup_count, workgroup_size, args, dynamic_lds, label)
         if command is None:
-            self._resources.rollback(mark)
-            return
+            mark = len(self._resources.entries)
+            try:
+                pushed = self._pushed if args is bindings is constants is None and self._pushed else None
+                command = self._dispatches.make(
+                    export,
+                    workgroup_count,
+                    workgroup_size,
+                    args,
+                    bindings,
+                    constants,
+                    dynamic_lds,
+                    reads,
+                    writes,
+                    pushed,
+                    label,
+                )
+            except BaseException as error:
+                self._abandon(mark, label, error)
+                raise
+            if command is None:
+                self._resources.rollback(mark)
+                return
         # What `_append` does, without the call: dispatches come by the thousand.
         if self._barrier_pending:
             self._layer_starts.append(len(self._commands))

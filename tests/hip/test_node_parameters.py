@@ -9,9 +9,8 @@ from hipgraph_cb.hip.node_parameters import (
     MEMSET_NODE,
     KernelParameters,
     MemsetParameters,
-    UnalignedKernelParameters,
 )
-from hipgraph_cb.recording.commands import Dispatch, Range
+from hipgraph_cb.recording.commands import Dispatch
 
 
 def test_a_kernel_block_has_the_fields_where_the_c_struct_has_them():
@@ -44,14 +43,11 @@ def test_a_pointer_that_is_null_this_time_does_not_keep_the_address_of_the_last_
     assert ctypes.c_uint64.from_address(table[0]).value == 0
 
 
-@pytest.mark.parametrize(("kind", "offsets"), [(KernelParameters, [0, 16]), (UnalignedKernelParameters, [4, 18])])
-def test_pointers_of_ranges_lie_at_their_offsets(kind, offsets):
-    kernel = kind(1, offsets, 32)
-    pointers = tuple((offset, Range(7 + index, 0x10, 4)) for index, offset in enumerate(offsets))
-    (native,) = kernel.write_ranges(
-        dispatch(b"\xff" * 32)._replace(pointers=pointers), {7: 0x1000, 8: 0x7FFF_0000_2000}
-    )
-    table = (ctypes.c_void_p * 2).from_address(table_address(native))
+@pytest.mark.parametrize("offsets", [[0, 16], [4, 18], [0, 8], [8, 0]])
+def test_pointers_of_ranges_lie_at_their_offsets(offsets):
+    kernel = KernelParameters(1, offsets, 32)
+    kernel.write(dispatch(b"\xff" * 32), [(offsets[0], 0x1010), (offsets[1], 0x7FFF_0000_2010)])
+    table = (ctypes.c_void_p * 2).from_address(table_address(kernel.native))
     found = [int.from_bytes(ctypes.string_at(address, 8), "little") for address in table]
     assert found == [0x1010, 0x7FFF_0000_2010]
     assert table[1] - table[0] == offsets[1] - offsets[0]

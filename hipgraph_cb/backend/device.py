@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 from hipgraph_cb.backend.backlog import Backlog
 from hipgraph_cb.backend.queue import LaunchQueue
 from hipgraph_cb.backend.stream import QueueStream
-from hipgraph_cb.device import DEFAULT_TIMEOUT, Buffer, Device, Executable, Program, Resource, Stream
+from hipgraph_cb.device import DEFAULT_TIMEOUT, Buffer, Device, Event, Executable, Program, Resource, Stream
 from hipgraph_cb.errors import FailedPreconditionError, HipGraphError
 
 logger = logging.getLogger("hipgraph_cb")
@@ -69,7 +69,7 @@ class BackendDevice(Device):
 
     def _release(self) -> None:
         children = list(self._children.values())
-        for kind in (Program, Executable, Buffer, Stream):
+        for kind in (Program, Executable, Buffer, Event, Stream):
             for child in reversed(children):
                 if isinstance(child, kind):
                     _close(child)

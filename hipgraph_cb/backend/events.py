@@ -35,8 +35,13 @@ class EventRecord(Generic[EventKind]):
             for entry in recording.resources.events.values()
         }
 
-    def check(self) -> None:
+    def check(self, work: str) -> None:
         """Refuse a replay that would wait for an event that nothing replayed so far has left signalled.
+
+        HIP takes a wait for an event that was never recorded as done, and so it does with one that was reset.
+
+        Args:
+            work: what messages call the program.
 
         Raises:
             FailedPreconditionError: it names the event.
@@ -46,6 +51,7 @@ class EventRecord(Generic[EventKind]):
             if not event.is_signalled:
                 raise FailedPreconditionError(
                     f"replay: the recording waits for {event.describe()}, which is not signalled",
+                    where=work,
                     next_step="replay a recording that signals it first",
                 )
 

@@ -7,16 +7,28 @@ so does more than that: a barrier that is missing does not show here.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, cast
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
 
-from hipgraph_cb.errors import HipGraphError, UnimplementedError
-from hipgraph_cb.recording.commands import Command, Copy, Dispatch, Fill, Update
+from hipgraph_cb.errors import HipGraphError
+from hipgraph_cb.hip.indirect import IndirectLauncher, launch_dispatch
+from hipgraph_cb.hip.sections import IndirectCalls, Scope
+from hipgraph_cb.recording.commands import (
+    Command,
+    Copy,
+    Dispatch,
+    DispatchIndirect,
+    ExecuteCommands,
+    Fill,
+    SignalEvent,
+    Update,
+    WaitEvents,
+)
 
 if TYPE_CHECKING:
     from hipgraph_cb.hip.api import HipApi
     from hipgraph_cb.hip.commands import CommandArguments
-    from hipgraph_cb.recording.recording import Recording
+    from hipgraph_cb.hip.queue import Queue
 
 _FILLS = {1: "hipMemsetD8Async", 2: "hipMemsetD16Async", 4: "hipMemsetD32Async"}
 
@@ -25,58 +37,81 @@ class StreamCalls:
     """What a program does in mode "stream".
 
     Args:
+        scope: the recording.
         arguments: where the memory of the commands is, the slots included.
+        indirect: launches the indirect dispatches.
+        timeout: seconds to wait for what stands before one of them, or None.
     """
 
-    def __init__(self, api: HipApi, recording: Recording, arguments: CommandArguments) -> None:
+    def __init__(
+        self,
+        api: HipApi,
+        scope: Scope,
+        arguments: CommandArguments,
+        indirect: IndirectLauncher,
+        timeout: float | None,
+    ) -> None:
         self._api = api
-        self._recording = recording
+        self._scope = scope
         self._arguments = arguments
-        self._calls: dict[type[Command], Callable[[Any, Any], None]] = {
+        self._indirect = indirect
+        self._timeout = timeout
+        self._calls: dict[type[Command], Callable[[Any, Queue], None]] = {
             Fill: self._fill,
             Update: self._update,
             Copy: self._copy,
             Dispatch: self._dispatch,
+            SignalEvent: self._signal,
+            WaitEvents: self._wait,
         }
 
-    def enqueue(self, stream: Any) -> None:
+    def enqueue(self, queue: Queue) -> None:
         """Enqueue every command. After an error the commands before it are on the stream and will run.
 
         Raises:
             HipError: HIP refused a call; the message names the command.
-            UnimplementedError: a command that exists in graphs only.
+            OutOfRangeError: workgroup counts in memory that are too large.
         """
-        for index in range(len(self._recording)):
-            self.enqueue_one(index, stream)
+        for index in range(len(self._scope.recording)):
+            self.enqueue_one(index, queue)
 
-    def enqueue_one(self, index: int, stream: Any) -> None:
+    def enqueue_one(self, index: int, queue: Queue) -> None:
         """Enqueue one command. Raises as `enqueue` does."""
-        command = self._recording.commands[index]
-        call = self._calls.get(type(command))
-        try:
-            if call is None:
-                raise UnimplementedError(
-                    "replay: this command cannot be launched call by call",
-                    found=type(command).__name__,
-                    next_step='replay with mode="graph"',
-                )
-            call(command, stream)
-        except HipGraphError as error:
-            raise error.located(self._recording.where(index)) from None
+        command = self._scope.recording.commands[index]
+        if isinstance(command, DispatchIndirect):
+            calls = IndirectCalls(self._scope, index, index + 1)
+            self._indirect.launch(calls, self._arguments, queue, self._timeout)
+        elif isinstance(command, ExecuteCommands):
+            self._nested(index, command).enqueue(queue)
+        elif type(command) in self._calls:
+            try:
+                self._calls[type(command)](command, queue)
+            except HipGraphError as error:
+                raise error.located(self._scope.where(index)) from None
 
-    def _fill(self, command: Fill, stream: Any) -> None:
+    def _nested(self, index: int, command: ExecuteCommands) -> StreamCalls:
+        recording = self._scope.recording.resources.recordings[command.recording].recording
+        scope = Scope(recording, self._scope, index)
+        return StreamCalls(self._api, scope, self._arguments.nested(command), self._indirect, self._timeout)
+
+    def _fill(self, command: Fill, queue: Queue) -> None:
         address, length = self._arguments.place(command.target)
         element = len(command.pattern)
         value = int.from_bytes(command.pattern, "little", signed=element == 4)
-        self._api.call(_FILLS[element], address, value, length // element, stream)
+        self._api.call(_FILLS[element], address, value, length // element, queue.native)
 
-    def _update(self, command: Update, stream: Any) -> None:
-        self._api.call("hipMemcpyAsync", *self._arguments.preparations[Update](command), stream)
+    def _update(self, command: Update, queue: Queue) -> None:
+        self._api.call("hipMemcpyAsync", *self._arguments.preparations[Update](command), queue.native)
 
-    def _copy(self, command: Copy, stream: Any) -> None:
-        self._api.call("hipMemcpyAsync", *self._arguments.preparations[Copy](command), stream)
+    def _copy(self, command: Copy, queue: Queue) -> None:
+        self._api.call("hipMemcpyAsync", *self._arguments.preparations[Copy](command), queue.native)
 
-    def _dispatch(self, command: Dispatch, stream: Any) -> None:
-        function, table = self._arguments.kernel(command)
-        shape = cast("Sequence[int]", (*command.workgroup_count, *command.workgroup_size, command.dynamic_lds))
-        self._api.call("hipModuleLaunchKernel", function, *shape, stream, table, None)
+    def _dispatch(self, command: Dispatch, queue: Queue) -> None:
+        launch_dispatch(self._api, self._arguments, command, queue)
+
+    def _signal(self, command: SignalEvent, queue: Queue) -> None:
+        self._api.call("hipEventRecord", self._arguments.event(command.event), queue.native)
+
+    def _wait(self, command: WaitEvents, queue: Queue) -> None:
+        for event in command.events:
+            self._api.call("hipStreamWaitEvent", queue.native, self._arguments.event(event), 0)

@@ -7,7 +7,18 @@ from typing import TYPE_CHECKING, Any
 
 from hipgraph_cb.hip.api import bindings
 from hipgraph_cb.hip.node_parameters import KernelParameters, MemsetParameters
-from hipgraph_cb.recording.commands import Command, Copy, Dimensions, Dispatch, Fill, Location, Range, Update
+from hipgraph_cb.recording.bindings import nested_table
+from hipgraph_cb.recording.commands import (
+    Command,
+    Copy,
+    Dimensions,
+    Dispatch,
+    ExecuteCommands,
+    Fill,
+    Location,
+    Range,
+    Update,
+)
 
 if TYPE_CHECKING:
     from hipgraph_cb.backend.resources import BoundResources
@@ -115,6 +126,16 @@ class CommandArguments:
             return self._addresses[place.resource] + place.offset, place.length
         part = self.slots[place.slot].part(place)
         return part.buffer.address + part.offset, part.length
+
+    def event(self, event: int) -> Any:
+        """What hip-python takes as the event with a resource id."""
+        live: Any = self._resources.objects[event]
+        return live.native
+
+    def nested(self, command: ExecuteCommands) -> CommandArguments:
+        """The same for the nested recording that a command runs."""
+        table = nested_table(command, self._resources.objects, self.slots)
+        return CommandArguments(self._resources, table or None)
 
     def kernel(self, command: Dispatch) -> tuple[int, int]:
         """The address of the kernel's function, and that of the table of its arguments, for one launch."""

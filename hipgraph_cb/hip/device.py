@@ -12,6 +12,7 @@ from hipgraph_cb.errors import HipError, InvalidArgumentError, NotFoundError
 from hipgraph_cb.executable.target_id import TargetId
 from hipgraph_cb.hip.api import STREAM_NON_BLOCKING, HipApi
 from hipgraph_cb.hip.buffer import HipBuffer
+from hipgraph_cb.hip.event import HipEvent
 from hipgraph_cb.hip.executable import HipExecutable
 from hipgraph_cb.hip.limits import limits_from_properties
 from hipgraph_cb.hip.program import HipProgram
@@ -76,6 +77,9 @@ class HipDevice(BackendDevice):
         self.check_open("program")
         self.backlog.sweep()
         return self._adopt(HipProgram(self, recording, resources, policy))
+
+    def _event(self, label: str | None) -> HipEvent:
+        return self._adopt(HipEvent(self, label))
 
     def _stream(self, label: str | None) -> QueueStream:
         self.backlog.sweep()

@@ -33,55 +33,39 @@ def add_nodes(
 ) -> list[int]:
     """Add one node for each command, and the joins; returns the handles of the commands' nodes by command index.
 
+    This is the short way for a recording of nothing but the commands in `ADD`, ordered by barriers.
+
     After a failed add the graph is of no use, since the failed node may be in it: abandon it.
 
     Raises:
         HipError: HIP refused a node; the message names the command.
         UnimplementedError: the policy joins layers by a kernel.
     """
-    if recording.dependencies is not None:
-        return _add_in_order(api, graph, recording, arguments)
-    functions = {kind: api.function(name) for kind, name in ADD.items()}
-    dependencies = DependencyArray()
-    pointer, count = dependencies.pointer, 0
-    handles: list[int] = []
-    ends = iter((*recording.layer_starts[1:], len(recording)))
-    first, end, handle = 0, 0, 0
     commands = recording.commands
-    for index, prepared in enumerate(arguments.prepared(commands)):
-        if index == end:
-            first, end, count = end, next(ends), end - first
-            if count == 1:
-                dependencies.words[0] = handle
-            elif count > 1:
-                pointer = dependencies.write(handles[first - count :])
-                join = join_kind(count, end - first, policy)
-                if join is not None:
-                    pointer = dependencies.write([_add_join(api, graph, join, pointer, count)])
-                    count = 1
-        try:
-            code, node = functions[type(commands[index])](graph, pointer, count, *prepared)
-        except (RuntimeError, ValueError) as error:
-            raise api.failure(ADD[type(commands[index])], error, recording.where(index)) from error
-        if code:
-            raise api.error(ADD[type(commands[index])], code, recording.where(index))
-        handle = int(node)
-        handles.append(handle)
-    return handles
-
-
-def _add_in_order(api: HipApi, graph: Any, recording: Recording, arguments: CommandArguments) -> list[int]:
-    """As `add_nodes`, where each command has dependencies of its own."""
+    steps = {kind: (name, api.function(name), arguments.preparations[kind]) for kind, name in ADD.items()}
     dependencies = DependencyArray()
     handles: list[int] = []
-    prepared = arguments.prepared(recording.commands)
-    for index, waits in enumerate(recording.dependencies or ()):
-        command = recording.commands[index]
-        pointer = dependencies.write([handles[wait] for wait in waits])
-        try:
-            handles.append(int(api.call(ADD[type(command)], graph, pointer, len(waits), *next(prepared))))
-        except HipGraphError as error:
-            raise error.located(recording.where(index)) from None
+    previous: list[int] = []
+    first = 0
+    for end in (*recording.layer_starts[1:], len(commands)):
+        count = len(previous)
+        if count > 1:
+            join = join_kind(count, end - first, policy)
+            if join is not None:
+                previous = [add_join(api, graph, join, dependencies.write(previous), count)]
+                count = 1
+        pointer = dependencies.write(previous)
+        for command in commands[first:end]:
+            name, add, prepare = steps[type(command)]
+            try:
+                code, node = add(graph, pointer, count, *prepare(command))
+            except (RuntimeError, ValueError) as error:
+                raise api.failure(name, error, recording.where(len(handles))) from error
+            if code:
+                raise api.error(name, code, recording.where(len(handles)))
+            handles.append(int(node))
+        previous = handles[first:end]
+        first = end
     return handles
 
 
@@ -101,7 +85,7 @@ def change_node(
         raise error.located(recording.where(index)) from None
 
 
-def _add_join(api: HipApi, graph: Any, join: JoinPolicy, dependencies: Any, count: int) -> int:
+def add_join(api: HipApi, graph: Any, join: JoinPolicy, dependencies: Any, count: int) -> int:
     if join is JoinPolicy.KERNEL:
         raise UnimplementedError(
             "program: joining layers by a kernel is not implemented",

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
+from hipgraph_cb.backend.events import EventRecord
 from hipgraph_cb.backend.former import FormerBindings
 from hipgraph_cb.backend.modes import check_mode
 from hipgraph_cb.backend.resources import BoundResources
@@ -17,12 +18,16 @@ from hipgraph_cb.errors import HipGraphError
 from hipgraph_cb.hip.buffer import HipBuffer
 from hipgraph_cb.hip.calls import StreamCalls
 from hipgraph_cb.hip.commands import CommandArguments
+from hipgraph_cb.hip.event import HipEvent
 from hipgraph_cb.hip.executable import HipExecutable
-from hipgraph_cb.hip.graph import ExecutableGraph
-from hipgraph_cb.hip.lowering import ADD
+from hipgraph_cb.hip.graph import ExecutableGraph, Part, ProgramGraphs
+from hipgraph_cb.hip.indirect import IndirectLauncher
+from hipgraph_cb.hip.planned import IN_GRAPHS
 from hipgraph_cb.hip.rebinding import SlotRecord
+from hipgraph_cb.hip.sections import Scope, steps_of
 from hipgraph_cb.hip.timing import CommandTimer
 from hipgraph_cb.recording.bindings import resolve
+from hipgraph_cb.recording.commands import DispatchIndirect
 
 if TYPE_CHECKING:
     from hipgraph_cb.backend.handle import Handle
@@ -49,13 +54,16 @@ class HipProgram(Program):
         policy: JoinPolicy,
     ) -> None:
         super().__init__(recording)
-        check_supported(recording, ADD, device.backend)
+        check_supported(recording, {*IN_GRAPHS, DispatchIndirect}, device.backend)
         self._device = device
         self._api = device.api
         self._policy = policy
         self._default_queue = device.queue_of(None)
         self._resources = BoundResources(device, recording, substitutes, (HipBuffer, HipExecutable))
         self._work = "a program without a label" if self.label is None else f"program `{self.label}`"
+        self._events = self._event_record()
+        self._steps = steps_of(Scope(recording))
+        self._indirect = IndirectLauncher(self._api, device.limits)
         self._needs = LaunchNeeds(recording, self._resources.handles)
         self._rebinding = threading.Lock()
         self._slots: SlotRecord | None = None
@@ -69,6 +77,15 @@ class HipProgram(Program):
     @property
     def device(self) -> HipDevice:
         return self._device
+
+    def _event_record(self) -> EventRecord[HipEvent] | None:
+        """The events, which live as long as the program; None where there are none."""
+        if not self._recording.resources.events:
+            return None
+        record = EventRecord(self._device, self._recording, self._resources, HipEvent)
+        handles = (event.handle for event in record.events.values())
+        self._resources.handles.extend(handle for handle in handles if handle is not None)
+        return record
 
     def replay(self, stream: Any = None, bindings: Sequence[Any] | None = None, mode: str = "graph") -> None:
         if self._closed:
@@ -87,7 +104,7 @@ class HipProgram(Program):
                 self._launch(queue)
             else:
                 with self._called(queue) as calls:
-                    calls.enqueue(queue.native)
+                    calls.enqueue(queue)
 
     def _time_commands(self, bindings: Sequence[Any] | None) -> list[Span]:
         queue = self._default_queue
@@ -97,7 +114,7 @@ class HipProgram(Program):
             timer = CommandTimer(self._api, self._recording)
             try:
                 with self._called(queue) as calls:
-                    timer.enqueue(calls, queue.native)
+                    timer.enqueue(calls, queue)
                 queue.wait(self._device.timeout)
                 return timer.spans()
             finally:
@@ -105,13 +122,40 @@ class HipProgram(Program):
 
     def _launch(self, queue: Queue) -> None:
         needs = self._needs
+        executable = needs.executable
         with queue.lock:
+            if executable is None or self._events is not None:
+                self._launch_parts(queue)
+                return
             try:
-                self._api.call("hipGraphLaunch", needs.executable, queue.native)
+                self._api.call("hipGraphLaunch", executable, queue.native)
             except HipGraphError as error:
                 raise error.located(self._work) from None
             queue.last_work = self._work
             queue.enqueued = needs.tickets[queue] = queue.enqueued + 1
+
+    def _launch_parts(self, queue: Queue) -> None:
+        """Launch part after part, waiting where workgroup counts have to be read. The caller holds the queue's lock."""
+        graphs = self._needs.graphs
+        if self._events is not None:
+            self._events.check(self._work)
+        try:
+            for part in () if graphs is None else graphs.parts:
+                self._launch_part(part, queue)
+        except HipGraphError as error:
+            raise error.located(self._work) from None
+        if self._events is not None:
+            self._events.note()
+
+    def _launch_part(self, part: Part, queue: Queue) -> None:
+        try:
+            if isinstance(part, ExecutableGraph):
+                self._api.call("hipGraphLaunch", part.executable.native, queue.native)
+            else:
+                self._indirect.launch(*part, queue, self._device.timeout)
+        finally:  # of several dispatches the first may run when a later one has failed
+            queue.last_work = self._work
+            queue.enqueued = self._needs.tickets[queue] = queue.enqueued + 1
 
     @contextmanager
     def _called(self, queue: Queue) -> Iterator[StreamCalls]:
@@ -120,19 +164,31 @@ class HipProgram(Program):
         if arguments is None:
             arguments = self._arguments = CommandArguments(self._resources)
         with queue.lock:
+            if self._events is not None:
+                self._events.check(self._work)
             queue.last_work = f"{self._work}, call by call"
             queue.enqueued = self._needs.tickets[queue] = queue.enqueued + 1
-            yield StreamCalls(self._api, self._recording, arguments)
+            try:
+                yield StreamCalls(self._api, Scope(self._recording), arguments, self._indirect, self._device.timeout)
+            finally:
+                if not queue.busy:  # it was waited for, to read workgroup counts
+                    queue.enqueued = self._needs.tickets[queue] = queue.enqueued + 1
+            if self._events is not None:
+                self._events.note()
 
-    def _build(self, arguments: CommandArguments) -> ExecutableGraph:
+    def _build(self, arguments: CommandArguments) -> ProgramGraphs:
         self._api.make_current()
-        graph = ExecutableGraph.build(self._api, self._recording, self._policy, arguments, changeable=self._has_slots)
-        self._needs.take(graph)
-        return graph
+        graphs = ProgramGraphs.build(
+            self._api, self._recording, self._steps, self._policy, arguments, changeable=self._has_slots
+        )
+        former = self._needs.take(graphs)
+        if former is not None:
+            self._device.backlog.retire(FormerGraphs(dict(self._needs.tickets), former))
+        return graphs
 
     def _bind(self, bindings: Sequence[Any] | None, with_graph: bool) -> None:
         """Make the slots stand for what `bindings` says, for this replay and those after it."""
-        slots, graph = self._slots, self._needs.graph
+        slots, graphs = self._slots, self._needs.graphs
         if slots is None:
             arguments = CommandArguments(self._resources, self._resolve(bindings))
             if with_graph:
@@ -145,10 +201,8 @@ class HipProgram(Program):
         table = slots.table if bindings is None else self._resolve(bindings)
         if not with_graph:
             slots.take(table)
-        elif graph is not None:
-            slots.tell(graph, table)
         else:
-            slots.tell(self._build(slots.arguments), table)
+            slots.tell(self._build(slots.arguments) if graphs is None else graphs, table, self._build)
         if slots.handles is not former:
             self._needs.bound_handles = slots.handles
             self._device.backlog.retire(FormerBindings(dict(self._needs.tickets), former))
@@ -169,26 +223,43 @@ class LaunchNeeds:
 
     Attributes:
         tickets: the last launch on each queue.
-        executable: what hipGraphLaunch takes.
+        executable: what hipGraphLaunch takes, where one graph is all there is; else None.
         bound_handles: what keeps the memory in the slots alive.
     """
 
     def __init__(self, recording: Recording, handles: list[Handle]) -> None:
         self.tickets: dict[LaunchQueue, int] = {}
-        self.graph: ExecutableGraph | None = None
+        self.graphs: ProgramGraphs | None = None
         self.executable: Any = None
         self.bound_handles: list[Handle] = []
         self._recording: Recording | None = recording
         self._handles = handles
 
-    def take(self, graph: ExecutableGraph) -> None:
-        self.graph = graph
-        self.executable = graph.executable.native
+    def take(self, graphs: ProgramGraphs) -> ProgramGraphs | None:
+        """Launch these from now on; returns those of before."""
+        former, self.graphs = self.graphs, graphs
+        self.executable = graphs.only
+        return former
 
     def release(self) -> None:
-        if self.graph is not None:
-            self.graph.release()
-            self.graph = None
+        if self.graphs is not None:
+            self.graphs.release()
+            self.graphs = None
         self.bound_handles.clear()
         self._handles.clear()
         self._recording = None
+
+
+class FormerGraphs:
+    """Graphs that a program does not launch any more, but launches may be under way.
+
+    Attributes:
+        tickets: the last launch on each queue.
+    """
+
+    def __init__(self, tickets: dict[LaunchQueue, int], graphs: ProgramGraphs) -> None:
+        self.tickets = tickets
+        self._graphs = graphs
+
+    def release(self) -> None:
+        self._graphs.release()

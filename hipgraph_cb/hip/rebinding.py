@@ -6,12 +6,12 @@ arguments. A change that fails half-way leaves the rest stale, and the next repl
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
 from hipgraph_cb.backend.former import handles_of
 from hipgraph_cb.hip.commands import CommandArguments
-from hipgraph_cb.hip.graph import ExecutableGraph
+from hipgraph_cb.hip.graph import ProgramGraphs
 
 if TYPE_CHECKING:
     from hipgraph_cb.recording.bindings import BoundRange
@@ -47,8 +47,8 @@ class SlotRecord:
             self.arguments.slots = table
             self.handles = handles_of(table)
 
-    def tell(self, graph: ExecutableGraph, table: Table) -> None:
-        """Take a table and change every node of the graph whose memory is another one now.
+    def tell(self, graphs: ProgramGraphs, table: Table, rebuild: Callable[[CommandArguments], ProgramGraphs]) -> None:
+        """Take a table and change every node whose memory is another one now, or rebuild the graphs where that fails.
 
         Raises:
             HipError: HIP refused a change; the table of before stays in force.
@@ -57,9 +57,13 @@ class SlotRecord:
         self.take(table)
         touched = sorted(self._stale)
         try:
-            for index in touched:
-                graph.change(index)
-                self._stale.discard(index)
+            if all(map(graphs.can_change, touched)):
+                for index in touched:
+                    graphs.change(index)
+                    self._stale.discard(index)
+            else:
+                rebuild(self.arguments)
+                self._stale.clear()
         except BaseException:
             self.arguments.slots, self.handles = before, handles
             self._stale.update(touched)

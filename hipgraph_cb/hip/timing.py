@@ -10,6 +10,7 @@ from hipgraph_cb.recording.profile import Span
 if TYPE_CHECKING:
     from hipgraph_cb.hip.api import HipApi
     from hipgraph_cb.hip.calls import StreamCalls
+    from hipgraph_cb.hip.queue import Queue
     from hipgraph_cb.recording.recording import Recording
 
 
@@ -27,12 +28,12 @@ class CommandTimer:
             self.release()
             raise
 
-    def enqueue(self, calls: StreamCalls, stream: Any) -> None:
+    def enqueue(self, calls: StreamCalls, queue: Queue) -> None:
         """Enqueue the commands layer by layer with the events between them. Raises HipError."""
-        self._record(0, stream)
+        self._record(0, queue.native)
         for position, index in enumerate(self._order, 1):
-            calls.enqueue_one(index, stream)
-            self._record(position, stream)
+            calls.enqueue_one(index, queue)
+            self._record(position, queue.native)
 
     def spans(self) -> list[Span]:
         """By command index; the stream must have been waited for. Raises HipError."""

@@ -77,7 +77,7 @@ class HsaProgram(Program):
             table = self._bind(bindings) if self._has_slots else {}
             instance = instances.take(self._device.timeout)
             instances.bind(instance, table, self._place)
-            self._events.check()
+            self._events.check(self._work)
             if self._events.events:
                 self._launch_with_events(queue, instance, words)
             else:

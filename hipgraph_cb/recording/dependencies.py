@@ -7,6 +7,7 @@ Where several meet several, the join policy decides between direct edges and one
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from enum import Enum
 from itertools import pairwise
@@ -84,6 +85,41 @@ def join_kind(fan_in: int, fan_out: int, policy: JoinPolicy, wide: JoinPolicy = 
     if policy is JoinPolicy.AUTO:
         return None if fan_in * fan_out <= AUTO_EDGE_LIMIT else wide
     return policy
+
+
+def plan_dependencies(
+    dependencies: Dependencies,
+    policy: JoinPolicy = JoinPolicy.AUTO,
+    *,
+    wide: JoinPolicy = JoinPolicy.EMPTY,
+    first: int = 0,
+) -> Iterator[PlannedNode]:
+    """As `plan`, for commands with dependencies of their own.
+
+    Commands that share one tuple of dependencies, as those behind a barrier do, wait like a layer, so the policy
+    decides for them together.
+
+    Args:
+        first: the index of the first command; `dependencies` count from there.
+    """
+    fan_outs = Counter(map(id, dependencies))
+    places: dict[int, tuple[int, ...]] = {}
+    positions: list[int] = []
+    position = 0
+    for command, waits in enumerate(dependencies):
+        key = id(waits)
+        place = places.get(key)
+        if place is None:
+            place = tuple(positions[wait] for wait in waits)
+            join = join_kind(len(waits), fan_outs[key], policy, wide) if fan_outs[key] > 1 else None
+            if join is not None:
+                yield JoinNode(place, join)
+                place = (position,)
+                position += 1
+            places[key] = place
+        yield CommandNode(first + command, place)
+        positions.append(position)
+        position += 1
 
 
 def levels(dependencies: Dependencies) -> tuple[tuple[int, ...], ...]:

@@ -11,13 +11,13 @@ from hipgraph_cb.errors import UnimplementedError
 from hipgraph_cb.recording.bindings import SlotUse, slot_uses
 from hipgraph_cb.recording.commands import Command, Location, SlotRange, content
 from hipgraph_cb.recording.dependencies import (
-    CommandNode,
     Dependencies,
     JoinPolicy,
     LayerEdges,
     PlannedNode,
     levels,
     plan,
+    plan_dependencies,
 )
 from hipgraph_cb.recording.events import NO_EVENTS, EventUse, event_use
 from hipgraph_cb.recording.groups import Group, paths
@@ -155,10 +155,8 @@ class Recording(Sequence[Command]):
         return f"<Recording{'' if self.label is None else f' {self.label!r}'}: {listing}>"
 
     def plan(self, join: JoinPolicy = JoinPolicy.AUTO) -> Iterator[PlannedNode]:
-        """The nodes to add to a graph, in order; see `dependencies.plan`. Inferred dependencies need no joins."""
-        if self.dependencies is None:
-            return plan(self.layers, join)
-        return (CommandNode(index, waits) for index, waits in enumerate(self.dependencies))
+        """The nodes to add to a graph, in order; see `dependencies.plan`."""
+        return plan(self.layers, join) if self.dependencies is None else plan_dependencies(self.dependencies, join)
 
     def where(self, index: int) -> str:
         """How messages call a command: its index, its label, its debug groups, the recording's label."""

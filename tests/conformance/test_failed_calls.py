@@ -6,7 +6,7 @@ from collections import Counter
 
 import numpy as np
 import pytest
-from support.every_verb import RELEASES, every_verb
+from support.every_verb import RELEASES, SCENARIOS
 
 from hipgraph_cb import open_device
 from hipgraph_cb.errors import HipError
@@ -30,22 +30,42 @@ def code_object(kernels):
 
 def made_and_given_back(count, failed):
     """How many objects of each kind were made, and how many calls gave one back."""
-    made = {release: count[make] - (make == failed) for release, make in RELEASES.items()}
+    made = {release: sum(count[make] - (make == failed) for make in makes) for release, makes in RELEASES.items()}
     return made, {release: count[release] for release in RELEASES}
 
 
-def test_the_whole_program_gives_back_what_it_makes(device, runtime, code_object):
+ALL_SCENARIOS = pytest.mark.parametrize("name", SCENARIOS)
+
+
+RESULTS = {"every verb": [0] * 8 + [1] * 8, "parts and events": [0, 1, 0, 0, 3, 3, 3, 3] + [0] * 8}
+
+
+@ALL_SCENARIOS
+def test_the_whole_program_gives_back_what_it_makes(device, runtime, code_object, name):
     with runtime.count_calls() as count:
-        result = every_verb(open_device, code_object)
-    assert result.view(np.uint32).tolist() == [0] * 8 + [1] * 8
+        result = SCENARIOS[name](open_device, code_object)
+    assert result.view(np.uint32).tolist() == RESULTS[name]
     made, given_back = made_and_given_back(count, None)
     assert made == given_back
-    assert all(made.values())
 
 
-def test_any_failed_call_leaves_nothing_behind(device, runtime, code_object, caplog):
+def test_the_scenarios_make_everything_that_is_to_be_given_back(device, runtime, code_object):
     with runtime.count_calls() as count:
-        every_verb(open_device, code_object)
+        for scenario in SCENARIOS.values():
+            scenario(open_device, code_object)
+    assert all(made_and_given_back(count, None)[0].values())
+
+
+@pytest.mark.parametrize(
+    "scenario",
+    [
+        pytest.param(scenario, id=name, marks=() if name == "every verb" else pytest.mark.long)
+        for name, scenario in SCENARIOS.items()
+    ],
+)
+def test_any_failed_call_leaves_nothing_behind(device, runtime, code_object, caplog, scenario):
+    with runtime.count_calls() as count:
+        scenario(open_device, code_object)
     polls = ("hipStreamQuery",)  # as many as the machine is slow: the first one of each wait stands for all
     calls = [(name, number) for name, total in count.items() for number in range(1, total + 1) if name not in polls]
     for name, number in [*calls, *((name, 1) for name in polls)]:
@@ -53,12 +73,12 @@ def test_any_failed_call_leaves_nothing_behind(device, runtime, code_object, cap
         with runtime.count_calls() as count, runtime.inject(name, number, UNKNOWN) as injection:
             if name in RELEASES:
                 with caplog.at_level(logging.WARNING):
-                    every_verb(open_device, code_object)
+                    scenario(open_device, code_object)
                 messages = Counter(record.getMessage() for record in caplog.records)
                 assert messages == {f"a release failed and counts as done: {name} returned 999 (hipErrorUnknown)": 1}
             else:
                 with pytest.raises(HipError) as caught:
-                    every_verb(open_device, code_object)
+                    scenario(open_device, code_object)
                 assert (caught.value.api, caught.value.code) == (name.removesuffix("R0600"), UNKNOWN)
                 del caught
             gc.collect()

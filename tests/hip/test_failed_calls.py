@@ -4,15 +4,17 @@ import gc
 import logging
 
 import pytest
-from support.every_verb import RELEASES, every_verb
+from support.every_verb import RELEASES, SCENARIOS, every_verb
 
 from hipgraph_cb import Slot
 from hipgraph_cb.errors import HipError
 from hipgraph_cb.hip.device import HipDevice
 
+ALL_SCENARIOS = pytest.mark.parametrize("scenario", SCENARIOS.values(), ids=SCENARIOS)
 
-def calls_of(counting, code_object):
-    every_verb(HipDevice, code_object)
+
+def calls_of(counting, code_object, scenario=every_verb):
+    scenario(HipDevice, code_object)
     gc.collect()
     return list(counting.calls)
 
@@ -29,8 +31,19 @@ def test_the_whole_scenario_gives_everything_back(counting, code_object):
     assert verbs | changes <= set(calls)
 
 
-def test_any_failed_call_leaves_nothing_behind(counting, code_object, caplog):
-    calls = calls_of(counting, code_object)
+def test_events_nested_recordings_and_parts_give_everything_back(counting, code_object):
+    calls = calls_of(counting, code_object, SCENARIOS["parts and events"])
+    assert counting.live == {}
+    nodes = {"hipGraphAddChildGraphNode", "hipGraphAddEventRecordNode", "hipGraphAddEventWaitNode"}
+    launches = {"hipEventRecord", "hipStreamWaitEvent", "hipModuleLaunchKernel"}
+    assert nodes | launches <= set(calls)
+    first = calls.index("hipGraphAddChildGraphNode")
+    assert calls[first + 1] == "hipGraphDestroy"
+
+
+@ALL_SCENARIOS
+def test_any_failed_call_leaves_nothing_behind(counting, code_object, caplog, scenario):
+    calls = calls_of(counting, code_object, scenario)
     for number, name in enumerate(calls):
         counting.calls.clear()
         counting.live.clear()
@@ -38,13 +51,13 @@ def test_any_failed_call_leaves_nothing_behind(counting, code_object, caplog):
         counting.failing = number
         with caplog.at_level(logging.WARNING):
             if name in RELEASES:
-                every_verb(HipDevice, code_object)
+                scenario(HipDevice, code_object)
                 assert [record.getMessage() for record in caplog.records] == [
                     f"a release failed and counts as done: {name} returned 999 (hipErrorUnknown)"
                 ]
             else:
                 with pytest.raises(HipError) as caught:
-                    every_verb(HipDevice, code_object)
+                    scenario(HipDevice, code_object)
                 assert (caught.value.api, caught.value.code) == (name, 999)
                 del caught
         gc.collect()

@@ -19,6 +19,7 @@ MAKES = {
     "hipGraphCreate": "graph",
     "hipGraphInstantiate": "executable graph",
     "hipEventCreate": "event",
+    "hipEventCreateWithFlags": "event",
 }
 GIVES_BACK = {
     "hipFree": "allocation",

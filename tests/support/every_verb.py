@@ -3,14 +3,14 @@
 from hipgraph_cb import Slot
 
 RELEASES = {
-    "hipFree": "hipMalloc",
-    "hipStreamDestroy": "hipStreamCreateWithFlags",
-    "hipModuleUnload": "hipModuleLoadData",
-    "hipGraphDestroy": "hipGraphCreate",
-    "hipGraphExecDestroy": "hipGraphInstantiate",
-    "hipEventDestroy": "hipEventCreate",
+    "hipFree": ("hipMalloc",),
+    "hipStreamDestroy": ("hipStreamCreateWithFlags",),
+    "hipModuleUnload": ("hipModuleLoadData",),
+    "hipGraphDestroy": ("hipGraphCreate",),
+    "hipGraphExecDestroy": ("hipGraphInstantiate",),
+    "hipEventDestroy": ("hipEventCreate", "hipEventCreateWithFlags"),
 }
-"""Function that gives back -> function that makes."""
+"""Function that gives back -> functions that make."""
 
 
 def every_verb(open_device, code_object):
@@ -38,3 +38,33 @@ def every_verb(open_device, code_object):
         for buffer, mode in ((y, "graph"), (x, "stream"), (z, "graph")):
             slots.replay(bindings=[buffer], mode=mode)
         return z.to_host()
+
+
+def parts_and_events(open_device, code_object):
+    """Events, nested recordings and indirect dispatches, in graphs and call by call, rebound and launched in parts."""
+    with open_device() as device:
+        w, x, y, z = (device.from_host(bytes(64)) for _ in range(4))
+        counts = device.from_host(b"".join(count.to_bytes(4, "little") for count in (2, 1, 1)))
+        executable = device.load(code_object)
+        event, other = device.event("ready"), device.event()
+        with device.command_buffer(label="first") as first:
+            first.signal_event(other)
+        with device.command_buffer(label="inner", binding_capacity=1) as inner:
+            inner.fill_buffer(Slot(0, 0, 64), 1)
+            inner.wait_events([event, other])
+            inner.dispatch(executable["scale_and_offset"], 1, bindings=[x, Slot(0)], constants=[1, 2])
+        with device.command_buffer(label="outer", binding_capacity=1) as outer:
+            outer.fill_buffer(x, 1)
+            outer.signal_event(event)
+            outer.execute_commands(inner, bindings=[Slot(0)])
+            outer.dispatch_indirect(executable["workgroup_ids"], counts, args=[z])
+            outer.wait_events([event])
+            outer.reset_event(event)
+            outer.copy_buffer(Slot(0, 0, 16), z.view(16, 16))
+        first.replay()
+        for buffer, mode in ((y, "graph"), (w, "graph"), (y, "stream")):
+            outer.replay(bindings=[buffer], mode=mode)
+        return z.to_host()
+
+
+SCENARIOS = {"every verb": every_verb, "parts and events": parts_and_events}

@@ -111,6 +111,12 @@ class ExecutableGraph:
         """The operations behind the event-wait nodes, as they are now."""
         return [event.operation for event in self.awaited if event.operation is not None]
 
+    def record_events(self, operation: Operation) -> None:
+        """From its launch on, each event that a node records stands for the launch, until the node has run."""
+        for work, enabled in zip(self.works, self.is_enabled, strict=True):
+            if enabled and work.kind is NodeKind.EVENT_RECORD:
+                work.event.record(operation)  # type: ignore[attr-defined]
+
     def launch(self, runtime: HipRuntime, gpu: Gpu) -> Launched:
         """One launch, with the work of the nodes as it is now."""
         return Launched(runtime, gpu, self.prepare(), self.dependents, list(self.in_degree), list(self._roots))

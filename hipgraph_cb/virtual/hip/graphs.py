@@ -244,3 +244,4 @@ def launch_on(runtime: HipRuntime, executable: ExecutableGraph, stream: Stream) 
     if executable.last is not None and not executable.last.is_done:
         before.append(executable.last)
     executable.last = stream.enqueue(executable.launch(runtime, stream.gpu).step, "graph launch", before)
+    executable.record_events(executable.last)

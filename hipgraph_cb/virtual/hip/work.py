@@ -190,14 +190,16 @@ class HostCall:
 
 @dataclass(frozen=True)
 class RecordEvent:
-    """Notes the time in an event; in a graph, because on a stream the event refers to the operation."""
+    """Ends what an event stands for since the launch of its graph. (On a stream the event refers to the operation.)"""
 
     event: Event
     kind: ClassVar[NodeKind] = NodeKind.EVENT_RECORD
     label: ClassVar[str] = "event record"
 
     def run(self, runtime: HipRuntime, gpu: Gpu, operation: Operation | None) -> None:
-        self.event.note_time()
+        with runtime.gate.lock:
+            if self.event.operation is operation:
+                self.event.note_time()
 
 
 @dataclass(frozen=True)

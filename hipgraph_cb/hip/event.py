@@ -1,0 +1,37 @@
+"""Events of the HIP backend."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from hipgraph_cb.backend.handle import Handle
+from hipgraph_cb.device import Event
+
+if TYPE_CHECKING:
+    from hipgraph_cb.hip.device import HipDevice
+
+EVENT_DISABLE_TIMING = 2
+
+
+class HipEvent(Event):
+    """A HIP event. It goes when it is closed (or collected) and no program holds its handle."""
+
+    def __init__(self, device: HipDevice, label: str | None) -> None:
+        self._device = device
+        self.label = label
+        device.api.make_current()
+        native = device.api.call("hipEventCreateWithFlags", EVENT_DISABLE_TIMING, where=self.describe())
+        self.handle: Handle | None = Handle(device.api, native, "hipEventDestroy")
+        self._native = native
+
+    @property
+    def device(self) -> HipDevice:
+        return self._device
+
+    @property
+    def native(self) -> Any:
+        """What hip-python takes as an event; a program that uses it holds the handle too."""
+        return self._native
+
+    def _release(self) -> None:
+        self.handle = None

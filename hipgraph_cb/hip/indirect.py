@@ -1,0 +1,72 @@
+"""Indirect dispatches: the host waits, reads the workgroup counts and launches the kernels on the stream."""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, cast
+
+from hipgraph_cb.errors import HipGraphError
+from hipgraph_cb.hip.api import bindings
+from hipgraph_cb.recording.workgroups import check_grid
+
+if TYPE_CHECKING:
+    from hipgraph_cb.executable.limits import DeviceLimits
+    from hipgraph_cb.hip.api import HipApi
+    from hipgraph_cb.hip.commands import CommandArguments
+    from hipgraph_cb.hip.queue import Queue
+    from hipgraph_cb.hip.sections import IndirectCalls
+    from hipgraph_cb.recording.commands import Dimensions, Dispatch, DispatchIndirect
+
+
+class IndirectLauncher:
+    """Launches indirect dispatches of one device."""
+
+    def __init__(self, api: HipApi, limits: DeviceLimits) -> None:
+        self._api = api
+        self._limits = limits
+
+    def launch(self, calls: IndirectCalls, arguments: CommandArguments, queue: Queue, timeout: float | None) -> None:
+        """Wait for the queue, whose lock the caller holds, read all counts, then launch one dispatch after the other.
+
+        Args:
+            timeout: seconds to wait for what stands before, or None.
+
+        Raises:
+            OutOfRangeError: a grid that is too large; nothing of these calls is launched.
+            DeadlineExceededError: what stands before was not done in time.
+            HipError: it failed, or HIP refused something.
+        """
+        queue.enqueued += 1  # so that the wait asks, whatever was known to be done
+        queue.wait(timeout)
+        indices = range(calls.start, calls.stop)
+        counts = [self._checked(calls, index, arguments) for index in indices]
+        for index, command, count in zip(indices, calls.commands, counts, strict=True):
+            if 0 not in count:
+                try:
+                    launch_dispatch(self._api, arguments, command.with_count(count), queue)
+                except HipGraphError as error:
+                    raise error.located(calls.scope.where(index)) from None
+
+    def _checked(self, calls: IndirectCalls, index: int, arguments: CommandArguments) -> Dimensions:
+        command = cast("DispatchIndirect", calls.scope.recording[index])
+        try:
+            count = self._read(command, arguments)
+            check_grid(count, command.workgroup_size, self._limits)
+        except HipGraphError as error:
+            raise error.located(calls.scope.where(index)) from None
+        return count
+
+    def _read(self, command: DispatchIndirect, arguments: CommandArguments) -> Dimensions:
+        host = (ctypes.c_uint32 * 3)()
+        source, size = arguments.place(command.workgroup_count)
+        kind = bindings().hipMemcpyKind.hipMemcpyDeviceToHost
+        self._api.call("hipMemcpy", ctypes.addressof(host), source, size, kind)
+        return (host[0], host[1], host[2])
+
+
+def launch_dispatch(api: HipApi, arguments: CommandArguments, command: Dispatch, queue: Queue) -> None:
+    """Launch one dispatch on a stream, outside of any graph."""
+    function, table = arguments.kernel(command)
+    shape = cast("Sequence[int]", (*command.workgroup_count, *command.workgroup_size, command.dynamic_lds))
+    api.call("hipModuleLaunchKernel", function, *shape, queue.native, table, None)

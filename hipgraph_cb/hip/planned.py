@@ -1,0 +1,121 @@
+"""The nodes of a section, one after the other by its plan: for recordings with more than fills, copies and dispatches.
+
+A nested recording becomes a child graph, a signal an event-record node, a wait for another recording's signal an
+event-wait node. A wait for a signal of the same program is an empty node: the edges say it all.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from hipgraph_cb.backend.handle import Handle
+from hipgraph_cb.errors import HipGraphError
+from hipgraph_cb.hip.dependencies import DependencyArray
+from hipgraph_cb.hip.lowering import ADD, add_join, add_nodes
+from hipgraph_cb.hip.sections import Scope, Section
+from hipgraph_cb.recording.commands import Command, ExecuteCommands, ResetEvent, SignalEvent, WaitEvents
+from hipgraph_cb.recording.dependencies import CommandNode, JoinPolicy
+from hipgraph_cb.recording.events import EventStates, nested_in
+
+if TYPE_CHECKING:
+    from hipgraph_cb.hip.api import HipApi
+    from hipgraph_cb.hip.commands import CommandArguments
+
+IN_GRAPHS = frozenset({*ADD, ExecuteCommands, SignalEvent, ResetEvent, WaitEvents})
+"""What can be a node, or nothing, in a graph."""
+
+
+def add_section(
+    api: HipApi, graph: Any, section: Section, policy: JoinPolicy, arguments: CommandArguments
+) -> list[int]:
+    """Add the nodes of a section; returns the handles by command, counted from its start.
+
+    Raises:
+        HipError: HIP refused a node; the message names the command.
+    """
+    recording = section.scope.recording
+    if section.is_whole and recording.dependencies is None and set(map(type, recording.commands)) <= ADD.keys():
+        return add_nodes(api, graph, recording, policy, arguments)
+    return _SectionNodes(api, graph, section, policy, arguments).add_all()
+
+
+class _SectionNodes:
+    """The nodes of one section while they are added."""
+
+    def __init__(
+        self, api: HipApi, graph: Any, section: Section, policy: JoinPolicy, arguments: CommandArguments
+    ) -> None:
+        self._api = api
+        self._graph = graph
+        self._section = section
+        self._recording = section.scope.recording
+        self._policy = policy
+        self._arguments = arguments
+        self._states = EventStates()
+        self._states.outcomes.update(dict.fromkeys(section.signalled, True))
+
+    def add_all(self) -> list[int]:
+        dependencies = DependencyArray()
+        made: list[int] = []
+        handles: list[int] = []
+        waits: tuple[int, ...] | None = None
+        pointer: Any = None
+        for node in self._section.plan(self._policy, JoinPolicy.EMPTY):
+            if node.dependencies is not waits:
+                waits = node.dependencies
+                pointer = dependencies.write([made[wait] for wait in waits])
+            if isinstance(node, CommandNode):
+                made.append(self._add(node.command, pointer, len(waits)))
+                handles.append(made[-1])
+            else:
+                made.append(add_join(self._api, self._graph, node.kind, pointer, len(waits)))
+        return handles
+
+    def _add(self, index: int, pointer: Any, count: int) -> int:
+        command = self._recording.commands[index]
+        try:
+            handle = self._add_command(index, command, pointer, count)
+        except HipGraphError as error:
+            raise error.located(self._recording.where(index)) from None
+        self._states.enter(command, nested_in(self._recording, command))
+        return handle
+
+    def _add_command(self, index: int, command: Command, pointer: Any, count: int) -> int:
+        name = ADD.get(type(command))
+        if name is not None:
+            prepared = self._arguments.preparations[type(command)](command)
+            return int(self._api.call(name, self._graph, pointer, count, *prepared))
+        if isinstance(command, ExecuteCommands):
+            return self._add_child(index, command, pointer, count)
+        if isinstance(command, SignalEvent):
+            event = self._arguments.event(command.event)
+            return int(self._api.call("hipGraphAddEventRecordNode", self._graph, pointer, count, event))
+        if isinstance(command, WaitEvents):
+            return self._add_wait(command, pointer, count)
+        return int(self._api.call("hipGraphAddEmptyNode", self._graph, pointer, count))
+
+    def _add_wait(self, command: WaitEvents, pointer: Any, count: int) -> int:
+        """One node for each event of others, in a chain."""
+        node: int | None = None
+        behind = DependencyArray()
+        for event in command.events:
+            if self._states.outcomes.get(event) is not True:
+                if node is not None:
+                    pointer, count = behind.write([node]), 1
+                native = self._arguments.event(event)
+                node = int(self._api.call("hipGraphAddEventWaitNode", self._graph, pointer, count, native))
+        if node is None:
+            node = int(self._api.call("hipGraphAddEmptyNode", self._graph, pointer, count))
+        return node
+
+    def _add_child(self, index: int, command: ExecuteCommands, pointer: Any, count: int) -> int:
+        """A child graph. HIP takes a copy, so ours is given back at once."""
+        nested = self._recording.resources.recordings[command.recording].recording
+        signalled = frozenset(event for event, is_signalled in self._states.outcomes.items() if is_signalled)
+        section = Section(Scope(nested, self._section.scope, index), 0, len(nested), signalled)
+        child = Handle(self._api, self._api.call("hipGraphCreate", 0), "hipGraphDestroy")
+        try:
+            add_section(self._api, child.native, section, self._policy, self._arguments.nested(command))
+            return int(self._api.call("hipGraphAddChildGraphNode", self._graph, pointer, count, child.native))
+        finally:
+            child.release()

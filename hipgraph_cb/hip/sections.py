@@ -1,0 +1,149 @@
+"""Where a recording is cut: HIP cannot read workgroup counts from memory, so the host reads them between two graphs.
+
+A recording without indirect dispatches is one section. Otherwise everything recorded before an indirect dispatch is a
+graph of its own, then the host waits for it, reads the counts and launches the kernel, and the rest follows. Indirect
+dispatches in a row that do not wait for each other share one cut. A nested recording that has to be cut is taken apart
+like the commands of the outer one; its commands then run in the order of the stream.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import pairwise
+from typing import NamedTuple
+
+from hipgraph_cb.recording.commands import DispatchIndirect
+from hipgraph_cb.recording.dependencies import Dependencies, JoinPolicy, PlannedNode, plan, plan_dependencies
+from hipgraph_cb.recording.events import EventStates, nested_in
+from hipgraph_cb.recording.recording import Recording
+
+
+class Scope:
+    """A recording as a part of a program: the outermost, or one that a command of another scope runs.
+
+    Attributes:
+        command: the command of `outer` that runs it.
+    """
+
+    def __init__(self, recording: Recording, outer: Scope | None = None, command: int = 0) -> None:
+        self.recording = recording
+        self.outer = outer
+        self.command = command
+
+    def where(self, index: int) -> str:
+        """How messages call a command, from the outside in."""
+        own = self.recording.where(index)
+        return own if self.outer is None else f"{self.outer.where(self.command)}, {own}"
+
+
+class Section(NamedTuple):
+    """The commands from `start` up to `stop`, for one graph.
+
+    Attributes:
+        signalled: the events that are signalled by a command of the same program before `start`.
+    """
+
+    scope: Scope
+    start: int
+    stop: int
+    signalled: frozenset[int] = frozenset()
+
+    @property
+    def is_whole(self) -> bool:
+        return self.start == 0 and self.stop == len(self.scope.recording)
+
+    def plan(self, policy: JoinPolicy, wide: JoinPolicy) -> Iterator[PlannedNode]:
+        """The nodes to add. What the commands before `start` did is done when this graph starts."""
+        recording = self.scope.recording
+        if recording.dependencies is not None:
+            return plan_dependencies(self._dependencies(recording.dependencies), policy, wide=wide, first=self.start)
+        inside = (bound for bound in recording.layer_starts if self.start < bound < self.stop)
+        bounds = [self.start, *inside, self.stop]
+        layers = [range(start, end) for start, end in pairwise(bounds)]
+        return plan(layers, policy, wide=wide)
+
+    def _dependencies(self, dependencies: Dependencies) -> Dependencies:
+        """Those within the section, counted from its start; shared tuples stay shared."""
+        if self.start == 0:
+            return dependencies[: self.stop]
+        known: dict[int, tuple[int, ...]] = {}
+        result = []
+        for waits in dependencies[self.start : self.stop]:
+            inside = known.get(id(waits))
+            if inside is None:
+                inside = known[id(waits)] = tuple(wait - self.start for wait in waits if wait >= self.start)
+            result.append(inside)
+        return tuple(result)
+
+
+class IndirectCalls(NamedTuple):
+    """Indirect dispatches that do not wait for each other, from `start` up to `stop`."""
+
+    scope: Scope
+    start: int
+    stop: int
+
+    @property
+    def commands(self) -> tuple[DispatchIndirect, ...]:
+        return tuple(
+            command for command in self.scope.recording[self.start : self.stop] if isinstance(command, DispatchIndirect)
+        )
+
+
+Step = Section | IndirectCalls
+
+
+def has_indirect(recording: Recording) -> bool:
+    """Whether the recording, or one nested in it, has to be cut."""
+    return any(
+        isinstance(command, DispatchIndirect)
+        for each in (recording, *(entry.recording for entry in recording.resources.recordings.values()))
+        for command in each.commands
+    )
+
+
+def steps_of(scope: Scope, signalled: frozenset[int] = frozenset()) -> list[Step]:
+    """The steps of a program, in order."""
+    recording = scope.recording
+    if not has_indirect(recording):
+        return [Section(scope, 0, len(recording), signalled)]
+    steps: list[Step] = []
+    states = EventStates()
+    states.outcomes.update(dict.fromkeys(signalled, True))
+    start, before = 0, signalled
+    for index, command in enumerate(recording.commands):
+        nested = nested_in(recording, command)
+        is_cut = isinstance(command, DispatchIndirect) or (nested is not None and has_indirect(nested))
+        if is_cut:
+            if start < index:
+                steps.append(Section(scope, start, index, before))
+            if nested is None:
+                _add_call(steps, scope, index)
+            else:
+                steps.extend(steps_of(Scope(nested, scope, index), _signalled(states)))
+        states.enter(command, nested)
+        if is_cut:
+            start, before = index + 1, _signalled(states)
+    if start < len(recording):
+        steps.append(Section(scope, start, len(recording), before))
+    return steps
+
+
+def _signalled(states: EventStates) -> frozenset[int]:
+    return frozenset(event for event, signalled in states.outcomes.items() if signalled)
+
+
+def _add_call(steps: list[Step], scope: Scope, index: int) -> None:
+    last = steps[-1] if steps else None
+    if isinstance(last, IndirectCalls) and last.scope is scope and last.stop == index and _is_free(last, index):
+        steps[-1] = last._replace(stop=index + 1)
+    else:
+        steps.append(IndirectCalls(scope, index, index + 1))
+
+
+def _is_free(calls: IndirectCalls, index: int) -> bool:
+    """Whether the command does not wait for any of the calls, so that its counts may be read together with theirs."""
+    recording = calls.scope.recording
+    if recording.dependencies is not None:
+        return not any(wait >= calls.start for wait in recording.dependencies[index])
+    return index not in recording.layer_starts

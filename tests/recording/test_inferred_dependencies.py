@@ -1,6 +1,7 @@
 """Dependencies inferred from accesses: enough of them, and none between commands that share nothing."""
 
 import random
+import re
 
 import pytest
 from support.fakes import FakeBuffer
@@ -75,7 +76,7 @@ def test_no_joins_are_planned_and_whoever_knows_only_layers_keeps_the_order(x, y
     for policy in JoinPolicy:
         assert list(recording.plan(policy)) == [CommandNode(0, ()), CommandNode(1, (0,)), CommandNode(2, (0,))]
     assert recording.layer_starts == (0, 1, 2)
-    assert "c0 -> c1;\n  c0 -> c2;\n}" in recording.to_dot()
+    assert re.findall(r"c\d -> c\d", recording.to_dot()) == ["c0 -> c1", "c0 -> c2"]
 
 
 def test_a_recording_with_inferred_dependencies_has_no_hazards_and_is_another_value(x, y):

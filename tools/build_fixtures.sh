@@ -44,3 +44,4 @@ chmod 644 tests/fixtures/loader/relocated.gfx942.hsaco
 clang-19 -x c --target=amdgcn-amd-amdhsa -mcpu=gfx942 -nogpulib -ffreestanding -nostdlib -O1 -mcode-object-version=5 \
   tests/fixtures/virtual/indexed.c -o tests/fixtures/virtual/indexed.gfx942.hsaco
 chmod 644 tests/fixtures/virtual/indexed.gfx942.hsaco
+plain_c tests/fixtures/virtual/faults gfx942 5

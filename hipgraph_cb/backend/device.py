@@ -9,6 +9,7 @@ import weakref
 from typing import Any, TypeVar
 
 from hipgraph_cb.backend.backlog import Backlog
+from hipgraph_cb.backend.known_buffers import KnownBuffers
 from hipgraph_cb.backend.queue import LaunchQueue
 from hipgraph_cb.backend.stream import QueueStream
 from hipgraph_cb.device import DEFAULT_TIMEOUT, Buffer, Device, Event, Executable, Program, Resource, Stream
@@ -26,12 +27,14 @@ class BackendDevice(Device):
     Attributes:
         queues: all that may have work, the device's own first.
         backlog: what must outlive its owner because launches may still use it.
+        known_buffers: names the buffers that a runtime's report speaks of by address.
     """
 
     def __init__(self, ordinal: int, is_virtual: bool) -> None:
         self.ordinal = ordinal
         self.is_virtual = is_virtual
         self.backlog = Backlog()
+        self.known_buffers = KnownBuffers()
         self.queues: list[LaunchQueue] = []
         self._children: weakref.WeakValueDictionary[int, Resource] = weakref.WeakValueDictionary()
         self._numbers = itertools.count()
@@ -88,6 +91,8 @@ class BackendDevice(Device):
     def _adopt(self, child: Child) -> Child:
         """Note what was made from this device, so that it goes with it."""
         self._children[next(self._numbers)] = child
+        if isinstance(child, Buffer):
+            self.known_buffers.note(child)
         return child
 
     def _add_queue(self, queue: QueueType) -> QueueType:

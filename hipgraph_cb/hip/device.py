@@ -44,7 +44,7 @@ class HipDevice(BackendDevice):
         self, ordinal: int = 0, *, is_virtual: bool = False, fault_report: Callable[[], str | None] | None = None
     ) -> None:
         super().__init__(ordinal, is_virtual)
-        self.api = HipApi(ordinal, fault_report)
+        self.api = HipApi(ordinal, self.known_buffers.explained(fault_report))
         self._foreign: dict[int, Queue] = {}
         self._check_ordinal()
         properties = self.api.call("hipGetDeviceProperties", ordinal)

@@ -49,7 +49,7 @@ class HsaDevice(BackendDevice):
         self, ordinal: int = 0, *, is_virtual: bool = False, fault_report: Callable[[], str | None] | None = None
     ) -> None:
         super().__init__(ordinal, is_virtual)
-        self.api = HsaApi(Session.current(), fault_report)
+        self.api = HsaApi(Session.current(), self.known_buffers.explained(fault_report))
         self.agent = find_agent(self.api, ordinal)
         self.name = self.agent.name
         self.target = self.agent.target

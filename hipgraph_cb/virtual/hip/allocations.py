@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from enum import IntEnum
 
@@ -38,6 +40,7 @@ class Allocations:
     limit: int
     used: dict[int, int] = field(default_factory=dict)
     _known: dict[int, DeviceAllocation] = field(default_factory=dict)
+    _numbers: Iterator[int] = field(default_factory=itertools.count)
 
     def allocate(self, size: int, kind: MemoryKind, ordinal: int, flags: int = 0) -> int:
         """The address of `size` fresh bytes; hipErrorOutOfMemory where the device has no room."""
@@ -46,7 +49,7 @@ class Allocations:
                 Code.OUT_OF_MEMORY,
                 f"{self.used.get(ordinal, 0)} of {self.limit} bytes are in use, {size} were asked for",
             )
-        label = f"{kind.name.lower()} memory #{len(self._known)}"
+        label = f"{kind.name.lower()} memory #{next(self._numbers)}"
         try:
             address = self.memory.allocate(size, label=label)
         except OutOfMemory as error:

@@ -62,14 +62,17 @@ class Placement:
             address=address,
         )
 
-    def fault_at(self, kind: FaultKind, description: str, offset: int, wave: int) -> DeviceFault:
-        """Make a fault at a PC (an offset into the code segment) that no decoded instruction stands for."""
+    def fault_at(
+        self, kind: FaultKind, description: str, offset: int, wave: int, text: str | None = None
+    ) -> DeviceFault:
+        """Make a fault of a whole wave at a PC (an offset into the code segment); `text` is the instruction there."""
         return DeviceFault(
             kind,
             description,
             kernel=self.kernel,
             pc=self.code_address + offset,
             offset=offset - self.entry,
+            instruction=text,
             workgroup=self.workgroup(wave),
             wave=wave % self.waves_per_group,
         )

@@ -19,6 +19,7 @@ from hipgraph_cb.virtual.isa.control import Barrier, Branch, ConditionalBranch, 
 from hipgraph_cb.virtual.isa.decode import UnknownInstruction
 from hipgraph_cb.virtual.isa.float_mode import FloatMode
 from hipgraph_cb.virtual.isa.lane_mask import LaneMask
+from hipgraph_cb.virtual.isa.placement import text_of
 from hipgraph_cb.virtual.isa.state import uniform
 
 if TYPE_CHECKING:
@@ -103,13 +104,17 @@ class Chunk:
         try:
             return self._program.block(self._pc)
         except UnknownInstruction as error:
+            text = None if error.word is None else f".long {error.word:#010x}"
             raise self._state.placement.fault_at(
-                FaultKind.ILLEGAL_INSTRUCTION, str(error), self._pc, self._first_member()
+                FaultKind.ILLEGAL_INSTRUCTION, str(error), self._pc, self._first_member(), text
             ) from None
 
     def _stopped(self) -> DeviceFault:
+        block = self._program.block(self._pc)
+        first = block.instructions[0] if block.instructions else block.last
+        text = None if first is None else text_of(first)
         return self._state.placement.fault_at(
-            FaultKind.TIMEOUT, "the wait for it was given up", self._pc, self._first_member()
+            FaultKind.TIMEOUT, "the wait for it was given up", self._pc, self._first_member(), text
         )
 
     def _first_member(self) -> int:

@@ -133,8 +133,8 @@ def test_private_memory_out_of_range(device, message_of):
         ILLEGAL_ADDRESS,
         "kernel private_at: memory access fault: 4 bytes at scratch address 0xfa0, outside the lane's 36 bytes",
         "  kernel: private_at",
-        "  instruction: scratch_load_dword v2, v2, off",
-        "  pc: P (entry +0x88)",
+        "  instruction: scratch_load_dword v2, v2, off sc0 sc1",
+        "  pc: P (entry +0xa4)",
         "  workgroup: (0, 0, 0), wave 0, lane 0",
         "  address: 0xfa0",
     )

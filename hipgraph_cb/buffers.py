@@ -6,6 +6,7 @@ from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, Any
 
 from hipgraph_cb.errors import InvalidArgumentError, OutOfRangeError
+from hipgraph_cb.foreign.host import host_array, is_device_memory
 from hipgraph_cb.resource import Resource
 
 if TYPE_CHECKING:
@@ -40,6 +41,24 @@ class _Range(ABC):
     def address(self) -> int:
         """The device address of the first byte."""
         return self.buffer.address + self.offset
+
+    @property
+    def __cuda_array_interface__(self) -> dict[str, Any]:
+        """The bytes of this range, for PyTorch, CuPy and others on the same GPU.
+
+        Reading it waits for the work that was enqueued before, so there is no stream that a consumer has to wait for.
+        Whoever uses the memory keeps this object, and must not use it after `close()`.
+        """
+        self.buffer.check_open("__cuda_array_interface__")
+        self.buffer._settle()
+        return {
+            "shape": (self.length,),
+            "typestr": "|u1",
+            "data": (self.address, False),
+            "strides": None,
+            "stream": None,
+            "version": 3,
+        }
 
     def view(self, offset: int = 0, length: int | None = None) -> BufferView:
         """A part of this range: `length` bytes from byte `offset` on; without a length, all that is left.
@@ -120,9 +139,11 @@ class Buffer(Resource, _Range):
     Attributes:
         size: bytes.
         label: the name that messages and exports show, or None.
+        is_imported: whether somebody else owns the memory.
     """
 
     kind = "buffer"
+    is_imported = False
 
     def __init__(self, device: Device, size: int, address: int, label: str | None = None) -> None:
         self._device = device
@@ -160,6 +181,10 @@ class Buffer(Resource, _Range):
 
     def __repr__(self) -> str:
         return f"<{self.describe()} on {self._device.name}{', closed' if self._closed else ''}>"
+
+    @abstractmethod
+    def _settle(self) -> None:
+        """Wait for the work that was enqueued before."""
 
     @abstractmethod
     def _write(self, offset: int, host: NDArray[np.uint8]) -> None:
@@ -223,15 +248,17 @@ def host_bytes(array: object, action: str) -> NDArray[np.uint8]:
     """
     import numpy
 
-    try:
-        data = memoryview(array)  # type: ignore[arg-type]
-    except (TypeError, ValueError, BufferError):
+    data = _view(array)
+    if data is None:
+        on_device = is_device_memory(array)
         raise InvalidArgumentError(
             f"{action}: not host data",
-            found=type(array).__name__,
+            found=f"{type(array).__name__}, which is device memory" if on_device else type(array).__name__,
             allowed="bytes, a numpy array, or anything else with the buffer protocol",
-            next_step="numpy.asarray(data, dtype=...) makes an array of a list",
-        ) from None
+            next_step="device.import_buffer(...) makes a buffer of it, to copy from in a command buffer"
+            if on_device
+            else "numpy.asarray(data, dtype=...) makes an array of a list",
+        )
     if "O" in data.format:
         raise InvalidArgumentError(f"{action}: the array holds Python objects", allowed="numbers")
     if not data.c_contiguous:
@@ -242,3 +269,13 @@ def host_bytes(array: object, action: str) -> NDArray[np.uint8]:
             next_step="numpy.ascontiguousarray(array) makes a contiguous copy",
         )
     return numpy.frombuffer(data, numpy.uint8) if data.nbytes else numpy.empty(0, numpy.uint8)
+
+
+def _view(array: object) -> memoryview | None:
+    """The memory of host data; None where there is none to be had."""
+    for source in (lambda: array, lambda: host_array(array)):
+        try:
+            return memoryview(source())  # type: ignore[arg-type]
+        except (TypeError, ValueError, BufferError):
+            continue
+    return None

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from hipgraph_cb.executable.limits import DeviceLimits
     from hipgraph_cb.executable.target_id import TargetId
     from hipgraph_cb.executable.verify import VerifiedExecutable
+    from hipgraph_cb.foreign.memory import ForeignMemory
     from hipgraph_cb.recording.command_buffer import CommandBuffer
     from hipgraph_cb.recording.dependencies import JoinPolicy
     from hipgraph_cb.recording.profile import Profile, Span
@@ -187,6 +188,36 @@ class Device(Resource):
             raise
         return buffer
 
+    def import_buffer(self, memory: object, size: int | None = None, label: str | None = None) -> Buffer:
+        """A buffer of device memory that somebody else owns. It keeps `memory` alive and frees nothing.
+
+        What the producer says is enqueued before is waited for here, so that the data may be used on any stream.
+
+        Args:
+            memory: an object with `__dlpack__` on an AMD device or with `__cuda_array_interface__`, such as a tensor of
+                PyTorch or an array of CuPy or hip-python; or the address of device memory.
+            size: bytes; for an address only.
+
+        Raises:
+            InvalidArgumentError: no device memory, not contiguous, read-only, empty, or of another device.
+            OutOfRangeError: more bytes than were allocated at an address.
+            DeadlineExceededError: the producer's work took longer than the device's timeout.
+        """
+        self.check_open("import_buffer")
+        if size is not None:
+            size = byte_count(size, "import_buffer", "size")
+        from hipgraph_cb.foreign.memory import foreign_memory
+
+        foreign = foreign_memory(memory, size, self._import_stream())
+        if foreign.device not in (None, self.ordinal):
+            raise InvalidArgumentError(
+                "import_buffer: the memory belongs to another device",
+                where=foreign.name,
+                found=f"device {foreign.device}",
+                allowed=f"device {self.ordinal}",
+            )
+        return self._import(foreign, label)
+
     def load(self, source: str | os.PathLike[str] | bytes, label: str | None = None) -> Executable:
         """Verify a code object for this device and load it. `source` is a path or the bytes.
 
@@ -293,6 +324,13 @@ class Device(Resource):
 
     @abstractmethod
     def _allocate(self, size: int, label: str | None) -> Buffer: ...
+
+    def _import_stream(self) -> int | None:
+        """The stream that a DLPack producer is told to order its work before."""
+        return None
+
+    def _import(self, memory: ForeignMemory, label: str | None) -> Buffer:
+        raise UnimplementedError(f"import_buffer: the {self.backend} backend takes no memory of others")
 
     @abstractmethod
     def _load(self, verified: VerifiedExecutable, label: str | None) -> Executable: ...

@@ -34,3 +34,15 @@ class Handle:
 
     def release(self) -> None:
         self._finalizer()
+
+
+class Borrowed(Handle):
+    """Keeps memory alive that somebody else owns, and gives nothing back."""
+
+    __slots__ = ()
+
+    def __init__(self, owner: object) -> None:
+        self._keep = owner
+
+    def release(self) -> None:
+        self._keep = None

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from hipgraph_cb.backend.handle import Handle
 from hipgraph_cb.device import Buffer, Device, Executable
 from hipgraph_cb.executable.verify import VerifiedExecutable
+
+if TYPE_CHECKING:
+    from hipgraph_cb.backend.device import BackendDevice
 
 
 class OwnedBuffer(Buffer):
@@ -14,9 +19,14 @@ class OwnedBuffer(Buffer):
         handle: what keeps the memory alive: an allocation, or the loaded code for a global variable.
     """
 
-    def __init__(self, device: Device, size: int, address: int, handle: Handle, label: str | None) -> None:
+    _device: BackendDevice
+
+    def __init__(self, device: BackendDevice, size: int, address: int, handle: Handle, label: str | None) -> None:
         super().__init__(device, size, address, label)
         self.handle: Handle | None = handle
+
+    def _settle(self) -> None:
+        self._device.wait_for_queues()
 
     def _release(self) -> None:
         self.handle = None

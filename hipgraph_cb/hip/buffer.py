@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from hipgraph_cb.backend.handle import Handle
+from hipgraph_cb.backend.handle import Borrowed, Handle
 from hipgraph_cb.backend.owned import OwnedBuffer
+from hipgraph_cb.errors import FailedPreconditionError, HipError, InvalidArgumentError, OutOfRangeError
 from hipgraph_cb.hip.api import bindings
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+    from hipgraph_cb.foreign.memory import ForeignMemory
     from hipgraph_cb.hip.device import HipDevice
 
 
@@ -39,3 +41,81 @@ class HipBuffer(OwnedBuffer):
         kind = bindings().hipMemcpyKind.hipMemcpyDeviceToHost
         source = self._address + offset
         self._device.api.call("hipMemcpy", host.ctypes.data, source, host.nbytes, kind, where=self.describe())
+
+
+class ImportedBuffer(HipBuffer):
+    """Device memory that somebody else owns. It is looked for again whenever its address is used, since AMD's runtime
+    ends the process when a node is given memory that was freed."""
+
+    is_imported = True
+
+    @classmethod
+    def of(cls, device: HipDevice, memory: ForeignMemory, label: str | None) -> ImportedBuffer:
+        """
+        Raises:
+            InvalidArgumentError: the runtime does not know the memory, or it belongs to another device.
+            OutOfRangeError: it reaches past the end of its allocation.
+        """
+        device.api.make_current()
+        _check_device(device, memory)
+        start, size = _allocation(device, memory.address)
+        if memory.address + memory.size > start + size:
+            raise OutOfRangeError(
+                "import_buffer: the memory reaches past the end of its allocation",
+                where=memory.name,
+                found=f"{memory.size} bytes",
+                allowed=f"{start + size - memory.address} bytes",
+            )
+        return cls(device, memory.size, memory.address, Borrowed(memory.owner), label)
+
+    @property
+    def address(self) -> int:
+        self.check_open("address")
+        try:
+            _allocation(self._device, self._address)
+        except HipError as error:
+            raise FailedPreconditionError(
+                f"{self.describe()} is gone: its owner freed the memory",
+                found=str(error),
+                next_step="keep imported memory until the programs that use it are closed",
+            ) from error
+        return self._address
+
+    def _write(self, offset: int, host: NDArray[np.uint8]) -> None:
+        self.address  # noqa: B018  # raises for memory that is gone
+        super()._write(offset, host)
+
+    def _read(self, offset: int, host: NDArray[np.uint8]) -> None:
+        self.address  # noqa: B018
+        super()._read(offset, host)
+
+
+def _check_device(device: HipDevice, memory: ForeignMemory) -> None:
+    try:
+        attributes = device.api.call("hipPointerGetAttributes", memory.address)
+    except HipError as error:
+        raise InvalidArgumentError(
+            "import_buffer: HIP knows of no memory there", where=memory.name, found=f"address {memory.address:#x}"
+        ) from error
+    kinds = bindings().hipMemoryType
+    if attributes.type not in (kinds.hipMemoryTypeDevice, kinds.hipMemoryTypeManaged):
+        raise InvalidArgumentError(
+            "import_buffer: this is not device memory",
+            where=memory.name,
+            found=kinds(attributes.type).name,
+            allowed="hipMemoryTypeDevice",
+            next_step="device.from_host(...) makes a buffer with a copy of host memory",
+        )
+    if attributes.device != device.ordinal:
+        raise InvalidArgumentError(
+            "import_buffer: the memory belongs to another device",
+            where=memory.name,
+            found=f"device {attributes.device}",
+            allowed=f"device {device.ordinal}",
+        )
+
+
+def _allocation(device: HipDevice, address: int) -> tuple[int, int]:
+    """Where the allocation begins that holds an address, and its bytes. Raises HipError when there is none."""
+    start, size = device.api.call("hipMemGetAddressRange", address)
+    return int(start), int(size)

@@ -10,8 +10,10 @@ from hipgraph_cb.backend.handle import Handle
 from hipgraph_cb.backend.stream import QueueStream
 from hipgraph_cb.errors import HipError, InvalidArgumentError, NotFoundError
 from hipgraph_cb.executable.target_id import TargetId
+from hipgraph_cb.foreign.memory import LEGACY_STREAM, PER_THREAD_STREAM
+from hipgraph_cb.foreign.streams import stream_address
 from hipgraph_cb.hip.api import STREAM_NON_BLOCKING, HipApi
-from hipgraph_cb.hip.buffer import HipBuffer
+from hipgraph_cb.hip.buffer import HipBuffer, ImportedBuffer
 from hipgraph_cb.hip.event import HipEvent
 from hipgraph_cb.hip.executable import HipExecutable
 from hipgraph_cb.hip.limits import limits_from_properties
@@ -20,6 +22,7 @@ from hipgraph_cb.hip.queue import Queue
 
 if TYPE_CHECKING:
     from hipgraph_cb.executable.verify import VerifiedExecutable
+    from hipgraph_cb.foreign.memory import ForeignMemory
     from hipgraph_cb.recording.dependencies import JoinPolicy
     from hipgraph_cb.recording.recording import Recording
 
@@ -68,6 +71,26 @@ class HipDevice(BackendDevice):
     def _allocate(self, size: int, label: str | None) -> HipBuffer:
         return self._adopt(HipBuffer.allocate(self, size, label))
 
+    def _import_stream(self) -> int:
+        return int(self._queue.native)
+
+    def _import(self, memory: ForeignMemory, label: str | None) -> HipBuffer:
+        """Work of the producer is waited for: on the stream that it names, or on ours, to which DLPack ordered it."""
+        buffer = ImportedBuffer.of(self, memory, label)
+        if memory.stream is None:
+            native, name = self._queue.native, "the device's own stream"
+        elif memory.stream == LEGACY_STREAM:
+            native, name = 0, "the legacy default stream"
+        elif memory.stream == PER_THREAD_STREAM:
+            native, name = PER_THREAD_STREAM, "the default stream of this thread"
+        else:
+            native, name = memory.stream, f"the stream at {memory.stream:#x}"
+        if memory.stream is not None or memory.device is not None:
+            queue = Queue(self.api, native, name)
+            queue.enqueued, queue.last_work = 1, f"what {memory.name} is made by"
+            queue.wait(self.timeout)
+        return self._adopt(buffer)
+
     def _load(self, verified: VerifiedExecutable, label: str | None) -> HipExecutable:
         return self._adopt(HipExecutable(self, verified, label))
 
@@ -93,17 +116,28 @@ class HipDevice(BackendDevice):
 
     def _foreign_queue(self, stream: Any) -> Queue:
         try:
-            address = int(stream)
+            address = stream_address(stream)
         except (TypeError, ValueError):
             raise InvalidArgumentError(
                 "replay: not a stream",
                 found=type(stream).__name__,
-                allowed="a stream of this device, a stream of hip-python, or the address of one",
+                allowed="a stream of this device, of hip-python, PyTorch or CuPy, or the address of one",
             ) from None
+        if address == PER_THREAD_STREAM:
+            raise InvalidArgumentError(
+                "replay: stream 2 is another stream in every thread",
+                found="the per-thread default stream",
+                allowed="a stream that all threads call the same",
+                next_step="make one with device.stream()",
+            )
+        if address == LEGACY_STREAM:
+            address = 0
         queue = self._foreign.get(address)
         if queue is None:
             self._forget_idle_foreign_queues()
-            queue = self._foreign[address] = self._add_queue(Queue(self.api, stream, f"the stream at {address:#x}"))
+            queue = self._foreign[address] = self._add_queue(
+                Queue(self.api, address, f"the stream at {address:#x}" if address else "the null stream", owner=stream)
+            )
         return queue
 
     def _forget_idle_foreign_queues(self) -> None:

@@ -19,13 +19,15 @@ class Queue(LaunchQueue):
 
     Attributes:
         native: what hip-python takes as a stream.
+        owner: whatever object somebody else's stream lives as long as.
     """
 
-    def __init__(self, api: HipApi, native: Any, name: str, handle: Handle | None = None) -> None:
+    def __init__(self, api: HipApi, native: Any, name: str, handle: Handle | None = None, owner: object = None) -> None:
         super().__init__(name)
         self.api = api
         self.native = native
         self.handle = handle
+        self.owner = owner
 
     def poll(self) -> bool:
         enqueued = self.enqueued

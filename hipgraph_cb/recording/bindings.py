@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from hipgraph_cb.errors import HipGraphError, InvalidArgumentError, OutOfRangeError
+from hipgraph_cb.recording.collecting import imported
 from hipgraph_cb.recording.commands import (
     Command,
     Copy,
@@ -249,12 +250,15 @@ def _bind(recording: Recording, slot: int, use: SlotUse, entry: Any, owner: obje
 
 
 def _as_range(slot: int, entry: Any, owner: object) -> BoundRange:
+    given = entry
+    if not hasattr(entry, "buffer"):
+        entry = imported(entry, owner)
     try:
         buffer, offset, length = entry.buffer, entry.offset, entry.length
     except AttributeError:
         raise InvalidArgumentError(
             f"slot {slot} of the binding table holds no device memory",
-            found="None" if entry is None else type(entry).__name__,
+            found="None" if given is None else type(given).__name__,
             allowed="a Buffer or a BufferView",
         ) from None
     name = f"the buffer in slot {slot}"

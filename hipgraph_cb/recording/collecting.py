@@ -42,7 +42,19 @@ class ResourceCollector:
         caches: what others know by the identities of collected objects; emptied when one is forgotten.
     """
 
-    __slots__ = ("binding_capacity", "caches", "entries", "ids", "objects", "owner", "pairs", "validate", "whole")
+    __slots__ = (
+        "_has_imports",
+        "_imports",
+        "binding_capacity",
+        "caches",
+        "entries",
+        "ids",
+        "objects",
+        "owner",
+        "pairs",
+        "validate",
+        "whole",
+    )
 
     def __init__(self, *, owner: object = None, binding_capacity: int = 0, validate: bool = True) -> None:
         self.owner = owner
@@ -54,11 +66,13 @@ class ResourceCollector:
         self.whole: dict[int, Range] = {}
         self.pairs: dict[int, dict[int, tuple[int, Location]]] = {}
         self.caches: list[dict[Any, Any]] = []
+        self._has_imports = False
+        self._imports: dict[int, tuple[object, Range]] = {}
 
     def rollback(self, mark: int) -> None:
         """Forget everything that was collected since there were `mark` entries."""
         if len(self.entries) > mark:
-            for cache in self.caches:
+            for cache in (*self.caches, self._imports):
                 cache.clear()
         while len(self.entries) > mark:
             self.entries.pop()
@@ -110,9 +124,14 @@ class ResourceCollector:
         try:
             buffer, offset, length = value.buffer, value.offset, value.length
         except AttributeError:
-            raise InvalidArgumentError(
-                f"{name} is no device memory", found=f"{_short(value)} ({type(value).__name__})", allowed=BUFFER_KINDS
-            ) from None
+            place = self._foreign(value)
+            if place is None:
+                raise InvalidArgumentError(
+                    f"{name} is no device memory",
+                    found=f"{_short(value)} ({type(value).__name__})",
+                    allowed=BUFFER_KINDS,
+                ) from None
+            return place
         whole = self.whole.get(id(buffer)) or self._add_buffer(buffer)
         if buffer is value:
             return whole
@@ -121,13 +140,50 @@ class ResourceCollector:
             check_within(offset, length, whole.length, self.name(whole.resource))
         return Range(whole.resource, offset, length)
 
+    def _foreign(self, value: Any) -> Range | None:
+        """Where memory lies that another library owns, imported at its first use; None where `value` is none."""
+        known = self._imports.get(id(value))
+        if known is not None:
+            return known[1]
+        buffer = imported(value, self.owner)
+        if buffer is None:
+            return None
+        place = self._part_of_known(buffer) or self._add_buffer(buffer)
+        self._imports[id(value)] = (value, place)
+        return place
+
+    def _part_of_known(self, buffer: Any) -> Range | None:
+        """The bytes of an imported buffer as part of a buffer that is known already."""
+        for entry in self.entries:
+            other = self.objects[entry.id]
+            start = buffer.address - getattr(other, "address", 0)
+            if isinstance(entry, BufferEntry) and start >= 0 and start + buffer.size <= entry.size:
+                return Range(entry.id, start, buffer.size)
+        return None
+
     def _add_buffer(self, buffer: Any) -> Range:
         entry = BufferEntry(len(self.entries), integer(buffer.size, "size of a buffer"), buffer.label)
         self._check(entry.name, "buffer", buffer)
+        if self._has_imports or getattr(buffer, "is_imported", False):
+            self._has_imports = True
+            self._check_apart(entry.name, buffer)
         self._add(entry, buffer)
         whole = self.whole[id(buffer)] = Range(entry.id, 0, entry.size)
         self.pairs[id(buffer)] = {}
         return whole
+
+    def _check_apart(self, name: str, buffer: Any) -> None:
+        """Two buffers of the same bytes would hide from every check that they are the same memory."""
+        for entry in self.entries:
+            other = self.objects[entry.id]
+            if isinstance(entry, BufferEntry) and (
+                buffer.address < other.address + entry.size and other.address < buffer.address + buffer.size
+            ):
+                raise InvalidArgumentError(
+                    f"{name} shares memory with {entry.name}",
+                    found=f"{buffer.size} bytes at {buffer.address:#x}, {entry.size} bytes at {other.address:#x}",
+                    next_step="import the memory once and take views of it",
+                )
 
     def executable(self, executable: Any) -> int:
         """The id of an executable."""
@@ -178,6 +234,14 @@ class ResourceCollector:
         self.objects.append(value)
         self.ids[id(value)] = entry.id
         self.entries.append(entry)
+
+
+def imported(value: Any, device: Any) -> Any:
+    """A buffer of `device` for memory that another library owns; None where `value` offers none or nobody takes it."""
+    if hasattr(value, "__dlpack_device__") or hasattr(value, "__cuda_array_interface__"):
+        take = getattr(device, "import_buffer", None)
+        return None if take is None else take(value)
+    return None
 
 
 def _short(value: object) -> str:

@@ -7,12 +7,10 @@ command buffer adds which command it was.
 from __future__ import annotations
 
 import operator
-from typing import TYPE_CHECKING, Protocol
+from typing import Any, Protocol
 
 from hipgraph_cb.errors import FailedPreconditionError, InvalidArgumentError, OutOfRangeError
-
-if TYPE_CHECKING:
-    pass
+from hipgraph_cb.foreign.host import host_array, is_device_memory
 
 LARGEST = (1 << 64) - 1
 """Offsets and lengths are unsigned 64-bit numbers (R6)."""
@@ -73,17 +71,20 @@ def host_bytes(data: object, name: str = "data") -> bytes:
 
 
 def _array_bytes(data: object, name: str) -> bytes:
-    """NumPy exports some types (datetime64, extensions such as bfloat16) through no buffer, only by `tobytes`."""
-    dtype = getattr(data, "dtype", None)
-    to_bytes = getattr(data, "tobytes", None)
-    if dtype is None or to_bytes is None or getattr(dtype, "hasobject", False):
+    """NumPy exports some types (datetime64, extensions such as bfloat16) through no buffer, only by `tobytes`. Others
+    have no buffer but tell where their bytes are: `__array_interface__`, or DLPack on the CPU."""
+    array: Any = data if hasattr(data, "dtype") and hasattr(data, "tobytes") else host_array(data)
+    if array is None or getattr(array.dtype, "hasobject", False):
+        on_device = is_device_memory(data)
         raise InvalidArgumentError(
-            f"{name} is not host data",
+            f"{name} is device memory" if on_device else f"{name} is not host data",
             found=type(data).__name__,
             allowed="bytes or an object with the buffer protocol, such as a NumPy array",
-            next_step="give numbers as numpy.array(values, dtype=...), whose type fixes the bytes",
+            next_step="copy it with copy_buffer"
+            if on_device
+            else "give numbers as numpy.array(values, dtype=...), whose type fixes the bytes",
         )
-    return bytes(to_bytes())
+    return bytes(array.tobytes())
 
 
 def pattern_bytes(pattern: object, pattern_length: object) -> bytes:

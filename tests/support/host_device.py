@@ -19,6 +19,9 @@ class HostBuffer(Buffer):
     def _read(self, offset, host):
         host[:] = self.memory[offset : offset + host.nbytes]
 
+    def _settle(self):
+        pass
+
     def _release(self):
         self.releases += 1
 

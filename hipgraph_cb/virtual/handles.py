@@ -51,3 +51,6 @@ class HandleTable(Generic[Thing]):
 
     def values(self) -> list[Thing]:
         return list(self._things.values())
+
+    def clear(self) -> None:
+        self._things.clear()

@@ -6,6 +6,7 @@ Both lead to the same GPUs. Each is made on demand, so a program that uses HSA o
 from __future__ import annotations
 
 import atexit
+import ctypes
 import os
 import threading
 from collections.abc import Sequence
@@ -19,6 +20,7 @@ from hipgraph_cb.virtual.settings import Settings
 _lock = threading.Lock()
 _machine: Machine | None = None
 _hip: VirtualRuntime | None = None
+_hsa: VirtualHsa | None = None
 
 
 class VirtualRuntime(Door):
@@ -55,6 +57,52 @@ class VirtualRuntime(Door):
         from hipgraph_cb.virtual.hip_python import pin_hip_python
 
         pin_hip_python(self.library_path, MARKER)
+
+
+class VirtualHsa(Door):
+    """The virtual HSA runtime of this process."""
+
+    def __init__(self, machine: Machine) -> None:
+        from hipgraph_cb.virtual.callbacks import CallGate
+        from hipgraph_cb.virtual.hsa.api import FUNCTIONS
+        from hipgraph_cb.virtual.hsa.library import load_library
+        from hipgraph_cb.virtual.hsa.runtime import HsaRuntime
+        from hipgraph_cb.virtual.hsa.status import CALL_CODES
+
+        gate = CallGate(CALL_CODES, machine.calls)
+        runtime = HsaRuntime(machine, gate)
+        super().__init__(machine, gate, load_library(), FUNCTIONS, runtime)
+        runtime.locate = self._library.address
+
+    def check_name(self) -> None:
+        """Refuse where another library answers to the name."""
+        from hipgraph_cb.virtual.hsa.library import MARKER, SONAMES
+
+        if not hasattr(ctypes.CDLL(SONAMES[0]), MARKER):
+            raise FailedPreconditionError(
+                f"another {SONAMES[0]} is loaded already",
+                next_step="call open_device() before anything else uses HSA",
+            )
+
+
+def install_hsa(targets: Sequence[str], settings: Settings | None = None) -> VirtualHsa:
+    """Load the virtual libhsa-runtime64.so.1 with these GPUs: whoever opens the library by that name gets it.
+
+    A second call returns the same. hip-python is not needed.
+
+    Raises:
+        InvalidArgumentError: no target, or one that is no virtual GPU.
+        FailedPreconditionError: other devices are installed, or another libhsa-runtime64.so.1 is loaded.
+        UnavailableError: the library cannot be loaded.
+    """
+    global _hsa
+    with _lock:
+        machine = _the_machine(targets, settings)
+        if _hsa is None:
+            hsa = VirtualHsa(machine)
+            hsa.check_name()
+            _hsa = hsa
+        return _hsa
 
 
 def install(targets: Sequence[str], settings: Settings | None = None) -> VirtualRuntime:

@@ -7,7 +7,9 @@ The object has been verified; here its PT_LOAD segments get one allocation and i
 from __future__ import annotations
 
 import struct
+from collections.abc import Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
 
 from hipgraph_cb.errors import InvalidArgumentError, UnimplementedError
 from hipgraph_cb.executable.code_object import CodeObject
@@ -48,8 +50,16 @@ class LoadedModule:
         self.memory.free(self.address)
 
 
-def load(memory: Memory, executable: VerifiedExecutable, label: str = "code object") -> LoadedModule:
+def load(
+    memory: Memory,
+    executable: VerifiedExecutable,
+    label: str = "code object",
+    defined: Mapping[str, int] = MappingProxyType({}),
+) -> LoadedModule:
     """Place `executable` in `memory`.
+
+    Args:
+        defined: addresses of symbols that the code object leaves undefined.
 
     Raises:
         OutOfMemory: the device has no room.
@@ -67,7 +77,7 @@ def load(memory: Memory, executable: VerifiedExecutable, label: str = "code obje
             start, end = segment.file_offset, segment.file_offset + segment.file_size
             image[segment.address : segment.address + segment.file_size] = memoryview(code_object.data)[start:end]
         for relocation in code_object.relocations:
-            _relocate(code_object, memory, address, extent, relocation)
+            _relocate(code_object, memory, address, extent, relocation, defined)
         kernels = {name: _loaded_kernel(code_object, address, export) for name, export in executable.exports.items()}
     except BaseException:
         memory.free(address)
@@ -92,12 +102,19 @@ def _loaded_kernel(code_object: CodeObject, base: int, export: VerifiedExport) -
     )
 
 
-def _relocate(code_object: CodeObject, memory: Memory, base: int, extent: int, relocation: Relocation) -> None:
+def _relocate(
+    code_object: CodeObject,
+    memory: Memory,
+    base: int,
+    extent: int,
+    relocation: Relocation,
+    defined: Mapping[str, int],
+) -> None:
     place = base + relocation.address
     if relocation.kind == _RELATIVE64:
         value, size = base + relocation.addend, 8
     else:
-        target = base + _symbol_value(code_object, relocation) + relocation.addend
+        target = _symbol_address(code_object, relocation, base, defined) + relocation.addend
         value, size = _relocated(relocation, target, place)
     if relocation.address + size > extent:
         raise InvalidArgumentError(
@@ -131,8 +148,12 @@ def _relocated(relocation: Relocation, target: int, place: int) -> tuple[int, in
     return forms[relocation.kind]
 
 
-def _symbol_value(code_object: CodeObject, relocation: Relocation) -> int:
+def _symbol_address(code_object: CodeObject, relocation: Relocation, base: int, defined: Mapping[str, int]) -> int:
     table = code_object.symbol_table
+    if relocation.symbol < len(table) and table[relocation.symbol].section == 0:
+        address = defined.get(table[relocation.symbol].name)
+        if address is not None:
+            return address
     if relocation.symbol >= len(table) or table[relocation.symbol].section == 0:
         name = table[relocation.symbol].name if relocation.symbol < len(table) else f"#{relocation.symbol}"
         raise InvalidArgumentError(
@@ -142,4 +163,4 @@ def _symbol_value(code_object: CodeObject, relocation: Relocation) -> int:
             allowed="a symbol that the code object defines",
             next_step="link the missing object into the code object",
         )
-    return table[relocation.symbol].value
+    return base + table[relocation.symbol].value

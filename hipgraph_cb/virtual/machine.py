@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 import traceback
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -39,6 +40,7 @@ class Machine:
         targets: the processors by ordinal, as they were asked for.
         memory: one arena for all devices and for pinned host memory, so every device can reach every range.
         calls: what the calls of both libraries share.
+        helpers: further threads, each with what it waits on, to be ended at exit.
     """
 
     def __init__(self, targets: Sequence[str], settings: Settings) -> None:
@@ -48,6 +50,7 @@ class Machine:
         self.interrupts = Interrupts()
         self.calls = SharedCalls(self.interrupts, self.faults)
         self.calls.on_interrupted_wait = self._stop_kernels
+        self.helpers: list[tuple[threading.Thread, threading.Condition]] = []
         models = [_model(text) for text in self.targets]
         self.memory = Memory(settings.memory * len(targets) + HOST_ARENA)
         self.gpus = [
@@ -88,6 +91,10 @@ class Machine:
         self.calls.close(seconds)
         for gpu in self.gpus:
             gpu.worker.join(seconds)
+        for thread, condition in self.helpers:
+            with condition:
+                condition.notify_all()
+            thread.join(seconds)
 
 
 def _model(text: str) -> tuple[TargetId, GpuModel]:

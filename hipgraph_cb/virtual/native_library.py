@@ -58,6 +58,10 @@ class NativeLibrary:
         """The address that `name` jumps to now (in the first image)."""
         return int(self._slots[0][self._index[name]])
 
+    def address(self, name: str) -> int:
+        """The address of the exported function itself (in the first image), which jumps to its target."""
+        return ctypes.cast(getattr(self._libraries[0], name), ctypes.c_void_p).value or 0
+
     def restore(self) -> None:
         """Put the native fallbacks back into every slot."""
         for slots, fallbacks in zip(self._slots, self._fallbacks, strict=True):

@@ -15,6 +15,9 @@ from dataclasses import dataclass
 
 from hipgraph_cb.virtual.callbacks import SharedCalls
 
+# How long a worker with nothing to do waits before it looks again for what programs write to memory without a call.
+_SHORTEST_LOOK, _LONGEST_LOOK = 0.00005, 0.002
+
 
 @dataclass(frozen=True)
 class Failure:
@@ -96,6 +99,8 @@ class Worker:
         self._wake = threading.Condition(calls.lock)
         self._thread: threading.Thread | None = None
         self._unfinished = 0
+        self._watches: list[Callable[[], bool]] = []
+        self._idle_seconds = _SHORTEST_LOOK
         self.running: Operation | None = None
 
     @property
@@ -132,6 +137,16 @@ class Worker:
             self._make_ready(operation)
         return operation
 
+    def add_watch(self, watch: Callable[[], bool]) -> None:
+        """Have `watch` called between operations. It may submit some; while it returns True it is called often."""
+        self._watches.append(watch)
+
+    def watch(self) -> None:
+        """Start calling the watches, although nothing was submitted yet."""
+        self._idle_seconds = _SHORTEST_LOOK
+        self._start()
+        self._wake.notify()
+
     def stop_running(self, reason: str) -> None:
         """Ask the operation that runs now, if any, to stop."""
         if self.running is not None:
@@ -149,10 +164,13 @@ class Worker:
             self._finish(operation, operation._inherited)
             return
         self._ready.append(operation)
+        self._start()
+        self._wake.notify()
+
+    def _start(self) -> None:
         if self._thread is None:
             self._thread = threading.Thread(target=self._run, name=self._name, daemon=True)
             self._thread.start()
-        self._wake.notify()
 
     def _finish(self, operation: Operation, failure: Failure | None) -> None:
         finished = [(operation, failure)]
@@ -178,9 +196,12 @@ class Worker:
         with self._calls.lock:
             self._calls.add_worker()
             while not self._calls.closing:
+                is_watching = [watch() for watch in self._watches]
                 if not self._ready:
-                    self._wake.wait()
+                    self._wake.wait(self._idle_seconds if any(is_watching) else None)
+                    self._idle_seconds = min(2 * self._idle_seconds, _LONGEST_LOOK)
                     continue
+                self._idle_seconds = _SHORTEST_LOOK
                 self._take_a_step(self._ready[self.random.randrange(len(self._ready))])
 
     def _take_a_step(self, operation: Operation) -> None:

@@ -1,0 +1,32 @@
+"""The virtual HSA library, installed once for all tests that call its functions through ctypes."""
+
+from __future__ import annotations
+
+import pytest
+from support.hsa_client import Client
+
+from hipgraph_cb.virtual.install import install_hsa
+
+SAXPY = "clang/k_cl.gfx942.hsaco"
+
+
+@pytest.fixture(scope="session", autouse=True)
+def door():
+    return install_hsa(["gfx942"])
+
+
+@pytest.fixture
+def client():
+    client = Client()
+    yield client
+    client.close()
+
+
+@pytest.fixture
+def module(client):
+    return client.load(SAXPY)
+
+
+@pytest.fixture
+def queue(client):
+    return client.queue()

@@ -28,6 +28,8 @@ if TYPE_CHECKING:
 Preparation = Callable[[Any], tuple[Any, ...]]
 Pointers = tuple[tuple[int, Location], ...]
 Patch = tuple[slice, bytes]
+Function = Callable[..., Any]
+Call = tuple[Function, tuple[Any, ...]]
 
 
 class CommandArguments:
@@ -56,8 +58,8 @@ class CommandArguments:
             Dispatch: self._dispatch,
         }
 
-    def prepared(self, commands: Sequence[Command]) -> Iterator[tuple[Any, ...]]:
-        """The arguments for one command after another; as `preparations`, for a whole recording.
+    def calls(self, commands: Sequence[Command], functions: Mapping[type[Command], Function]) -> Iterator[Call]:
+        """For one command after another its function and what `preparations` makes of it: for a whole recording.
 
         Dispatches are what there are thousands of. Those of the same buffers share one tuple of pointers, so their
         addresses are found by its identity.
@@ -69,20 +71,20 @@ class CommandArguments:
         lds = 0
         for command in commands:
             if type(command) is not Dispatch:
-                yield self.preparations[type(command)](command)
+                yield functions[type(command)], self.preparations[type(command)](command)
                 continue
             new_executable, new_export, new_count, new_size, new_lds, block, pointers, _, _ = command
             if new_export is not export or new_executable != executable:
                 executable, export = new_executable, new_export
                 kernel = self._kernel_of(command)
-                arguments, result, count = kernel.arguments, kernel.result, None
+                arguments, call, count = kernel.arguments, (functions[Dispatch], kernel.result), None
             if new_count is not count or new_size is not size or new_lds != lds:
                 count, size, lds = new_count, new_size, new_lds
                 kernel.write_shape(count, size, lds)
             arguments[:] = block
             for where, addresses in patches.get(id(pointers)) or self._patches(patches, pointers):
                 arguments[where] = addresses
-            yield result
+            yield call
 
     def _patches(self, known: dict[int, list[Patch]], pointers: Pointers) -> list[Patch]:
         """Where addresses go in a kernarg block, and their bytes: neighbours together."""

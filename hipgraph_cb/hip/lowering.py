@@ -42,30 +42,31 @@ def add_nodes(
         UnimplementedError: the policy joins layers by a kernel.
     """
     commands = recording.commands
-    steps = {kind: (name, api.function(name), arguments.preparations[kind]) for kind, name in ADD.items()}
+    functions = {kind: api.function(name) for kind, name in ADD.items()}
     dependencies = DependencyArray()
+    pointer, count = dependencies.pointer, 0
     handles: list[int] = []
-    previous: list[int] = []
-    first = 0
-    for end in (*recording.layer_starts[1:], len(commands)):
-        count = len(previous)
-        if count > 1:
-            join = join_kind(count, end - first, policy)
-            if join is not None:
-                previous = [add_join(api, graph, join, dependencies.write(previous), count)]
-                count = 1
-        pointer = dependencies.write(previous)
-        for command in commands[first:end]:
-            name, add, prepare = steps[type(command)]
-            try:
-                code, node = add(graph, pointer, count, *prepare(command))
-            except (RuntimeError, ValueError) as error:
-                raise api.failure(name, error, recording.where(len(handles))) from error
-            if code:
-                raise api.error(name, code, recording.where(len(handles)))
-            handles.append(int(node))
-        previous = handles[first:end]
-        first = end
+    ends = iter((*recording.layer_starts[1:], len(recording)))
+    first, end, handle = 0, 0, 0
+    for index, (add, prepared) in enumerate(arguments.calls(commands, functions)):
+        if index == end:
+            first, end, count = end, next(ends), end - first
+            if count == 1:
+                dependencies.words[0] = handle
+            elif count > 1:
+                pointer = dependencies.write(handles[first - count :])
+                join = join_kind(count, end - first, policy)
+                if join is not None:
+                    pointer = dependencies.write([add_join(api, graph, join, pointer, count)])
+                    count = 1
+        try:
+            code, node = add(graph, pointer, count, *prepared)
+        except (RuntimeError, ValueError) as error:
+            raise api.failure(ADD[type(commands[index])], error, recording.where(index)) from error
+        if code:
+            raise api.error(ADD[type(commands[index])], code, recording.where(index))
+        handle = int(node)
+        handles.append(handle)
     return handles
 
 

@@ -95,11 +95,8 @@ Step = Section | IndirectCalls
 
 def has_indirect(recording: Recording) -> bool:
     """Whether the recording, or one nested in it, has to be cut."""
-    return any(
-        isinstance(command, DispatchIndirect)
-        for each in (recording, *(entry.recording for entry in recording.resources.recordings.values()))
-        for command in each.commands
-    )
+    nested = (entry.recording for entry in recording.resources.recordings.values())
+    return any(DispatchIndirect in set(map(type, each.commands)) for each in (recording, *nested))
 
 
 def steps_of(scope: Scope, signalled: frozenset[int] = frozenset()) -> list[Step]:

@@ -195,10 +195,11 @@ class CommandBuffer:
         """
         if self._thread != get_ident():
             raise self._refusal("execution_barrier", State.RECORDING)
-        check_mask(source_stages, Stage, "source_stages")
-        check_mask(target_stages, Stage, "target_stages")
-        check_mask(source_access, MemoryAccess, "source_access")
-        check_mask(target_access, MemoryAccess, "target_access")
+        if (source_stages, target_stages, source_access, target_access) != _NO_MASKS:
+            check_mask(source_stages, Stage, "source_stages")
+            check_mask(target_stages, Stage, "target_stages")
+            check_mask(source_access, MemoryAccess, "source_access")
+            check_mask(target_access, MemoryAccess, "target_access")
         self._barrier_pending = True
 
     def signal_event(self, event: EventLike, *, label: str | None = None) -> None:
@@ -597,6 +598,7 @@ def _is_inferred(dependencies: str, binding_capacity: int) -> bool:
     return dependencies == "inferred"
 
 
+_NO_MASKS = (None, None, None, None)
 _NEXT_STEPS = {
     (State.INITIAL, State.RECORDING): "call begin() first, or use the command buffer in a `with` statement",
     (State.INITIAL, State.FINAL): "record first: begin(), the commands, end()",

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from hipgraph_cb.virtual import heap
 from hipgraph_cb.virtual.faults import DeviceFault, FaultKind
 from hipgraph_cb.virtual.initial_state import initial_state
 from hipgraph_cb.virtual.isa.float_mode import FloatMode
@@ -48,6 +49,7 @@ class ExecutionSettings:
 DEFAULTS = ExecutionSettings()
 # What ran last at an address; comparing code is cheaper than hashing it.
 _RECENT: dict[tuple[int, str, FloatMode], Program] = {}
+heap.learn_from_a_freed_block()
 
 
 def execute(

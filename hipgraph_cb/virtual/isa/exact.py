@@ -22,7 +22,6 @@ _F32, _F64, _I64, _U64, _U32 = np.float32, np.float64, np.int64, np.uint64, np.u
 _TAIL = np.int64(35)  # a shift that leaves the 29 bits an f64 has more than an f32
 _HALF_TAIL = -(1 << 63)
 _SMALLEST_NORMAL = 0x00800000 << 1
-_TINY = np.float32(2.0**-126)
 _SPLIT = 134217729.0  # 2**27 + 1
 
 
@@ -35,24 +34,40 @@ def fma32(a: NDArray[np.float32], b: NDArray[np.float32], c: NDArray[np.float32]
         total = total + c
     result = total.astype(_F32)
     tails = total.view(_I64) << _TAIL
-    doubtful = tails.min() == _HALF_TAIL
-    small = int((result.view(_U32) << _U32(1)).min()) < _SMALLEST_NORMAL
-    if doubtful or small:
-        lanes = np.flatnonzero(tails == _HALF_TAIL) if doubtful else np.empty(0, np.intp)
-        if small:
-            lanes = np.union1d(lanes, np.flatnonzero((np.abs(result) < _TINY) & (total != 0)))
-        if lanes.size:
-            _round_again((a, b, c), total, result, lanes)
+    if tails.min() == _HALF_TAIL or _has_denormal(result):
+        _round_doubtful((a, b, c), total, tails, result)
     return result
 
 
+def _has_denormal(values: NDArray[np.float32]) -> bool:
+    magnitudes = values.view(_U32) << _U32(1)
+    smallest = int(magnitudes.min())
+    if smallest >= _SMALLEST_NORMAL:
+        return False
+    return smallest > 0 or int((magnitudes - _U32(1)).min()) < _SMALLEST_NORMAL - 1
+
+
+def _round_doubtful(operands: tuple[Any, ...], total: Any, tails: Any, result: NDArray[np.float32]) -> None:
+    """Redo the lanes whose f64 sum lies half-way or whose result is denormal, unless that sum is exact.
+
+    An exact sum minus one term is the other; of an inexact one the larger term leaves the smaller with its error.
+    A result of zero is never wrong: a sum so small has few enough bits to be exact, or is far from half a unit.
+    """
+    a, b, c = operands
+    product = np.multiply(a, b, dtype=_F64)
+    inexact = total - product != c
+    inexact |= total - c != product
+    if inexact.any():
+        magnitude = result.view(_U32) << _U32(1)
+        lanes = np.flatnonzero(inexact & ((tails == _HALF_TAIL) | (magnitude < _SMALLEST_NORMAL) & (magnitude > 0)))
+        if lanes.size:
+            _round_again(operands, total, result, lanes)
+
+
 def _round_again(operands: tuple[Any, ...], total: Any, result: NDArray[np.float32], lanes: NDArray[np.intp]) -> None:
-    """Redo `lanes` (flat indices): their f64 sum lies half-way, or their result is denormal or has underflowed."""
+    """Redo `lanes` (flat indices)."""
     x, y, z = (_picked(operand, total.shape, lanes).astype(_F64) for operand in operands)
-    product, chosen = x * y, total.ravel()[lanes]
-    inexact = np.flatnonzero(_sum_error(product, z, chosen))
-    if inexact.size:
-        result.reshape(-1)[lanes[inexact]] = odd_sum(product[inexact], z[inexact]).astype(_F32)
+    result.reshape(-1)[lanes] = odd_sum(x * y, z).astype(_F32)
 
 
 def _picked(operand: NDArray[Any], shape: tuple[int, ...], lanes: NDArray[np.intp]) -> NDArray[Any]:

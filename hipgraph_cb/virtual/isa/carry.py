@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from hipgraph_cb.virtual.isa.lane_mask import all_ones
 from hipgraph_cb.virtual.isa.registry import CompileContext, Compiled, UnsupportedInstruction, semantics
 from hipgraph_cb.virtual.isa.results import result_writer
 from hipgraph_cb.virtual.isa.state import MASK32, VCC, State
@@ -85,7 +86,6 @@ def _compile_select(instruction: Instruction, context: CompileContext) -> Compil
 
     def step(state: State) -> None:
         a, b = first(state), second(state)
-        chosen = np.negative(state.read_mask(mask).view(np.int8), dtype=np.int32).view(np.uint32)
-        write(state, a ^ (a ^ b) & chosen)
+        write(state, a ^ (a ^ b) & all_ones(state.read_mask(mask)))
 
     return step

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from hipgraph_cb.virtual.isa.instruction import Instruction
 
 Float = Any  # an array of the operand's type
+_NOWHERE = np.zeros((1, 1), np.bool_)
 _DENORMAL_UNIT = 1074  # f64 denormals are multiples of 2**-1074
 
 
@@ -66,9 +67,72 @@ def _is_denormal(value: Float) -> NDArray[np.bool_]:
     return result
 
 
+@dataclass(frozen=True)
+class Plain:
+    """Exponents (biased, as they stand in the numbers; bounds included) with which a division needs no special rule."""
+
+    numerator: tuple[int, int]
+    denominator: tuple[int, int]
+    gap: tuple[int, int]  # the numerator's less the denominator's
+
+
+def _plain_scale(form: Format) -> Plain:
+    """Where neither the inverse of the denominator nor the quotient is denormal, and no scaling is asked for."""
+    top = form.exponent_mask
+    return Plain((form.tiny_numerator + 1, top), (1, top - 3), (2 - (top >> 1), form.far_apart - 1))
+
+
+def _plain_fixup(form: Format) -> Plain:
+    """Where neither number is zero, denormal, infinite or NaN, and the quotient's exponent is not out of bounds."""
+    usual = (1, form.exponent_mask - 1)
+    return Plain(usual, usual, (form.underflow, form.overflow))
+
+
+def exceptional(operands: tuple[Float, Float, Float], form: Format, plain: Plain) -> NDArray[np.intp] | None:
+    """Flat indices, in the shape of all operands, of the lanes that are not `plain`; None for none.
+
+    The operands are any value, the denominator and the numerator.
+    """
+    value, denominator, numerator = operands
+    numerators, denominators = _exponent_bounds(numerator, form), _exponent_bounds(denominator, form)
+    gap = numerators[0] - denominators[1], numerators[1] - denominators[0]
+    bounds = ((numerators, plain.numerator), (denominators, plain.denominator), (gap, plain.gap))
+    if all(allowed[0] <= low and high <= allowed[1] for (low, high), allowed in bounds):
+        return None
+    upper, lower = biased_exponent(numerator, form), biased_exponent(denominator, form)
+    outside = _outside(upper - lower, plain.gap) | _outside(upper, plain.numerator) | _outside(lower, plain.denominator)
+    if not outside.any():
+        return None
+    return np.flatnonzero(np.broadcast_to(outside, np.broadcast_shapes(value.shape, outside.shape)))
+
+
+def _outside(values: NDArray[np.int64], bounds: tuple[int, int]) -> NDArray[np.bool_]:
+    outside: NDArray[np.bool_] = (values < bounds[0]) | (values > bounds[1])
+    return outside
+
+
+def _exponent_bounds(value: Float, form: Format) -> tuple[int, int]:
+    """The lowest and the highest exponent field."""
+    magnitudes = value.view(form.raw) & form.raw(np.iinfo(form.raw).max >> 1)
+    return int(magnitudes.min()) >> form.mantissa_bits, int(magnitudes.max()) >> form.mantissa_bits
+
+
 def div_scale(value: Float, denominator: Float, numerator: Float, form: Format) -> tuple[Float, NDArray[np.bool_]]:
     """The scaled `value` (which is the denominator or the numerator) and whether v_div_fmas has to scale back."""
+    lanes = exceptional((value, denominator, numerator), form, _plain_scale(form))
+    if lanes is None:
+        return value, _NOWHERE
     value, denominator, numerator = np.broadcast_arrays(value, denominator, numerator)
+    flags = np.zeros(value.shape, np.bool_)
+    scaled = value.copy()
+    chosen = [operand.reshape(-1)[lanes] for operand in (value, denominator, numerator)]
+    scaled.reshape(-1)[lanes], flags.reshape(-1)[lanes] = _scale_by_the_rules(*chosen, form)
+    return scaled, flags
+
+
+def _scale_by_the_rules(
+    value: Float, denominator: Float, numerator: Float, form: Format
+) -> tuple[Float, NDArray[np.bool_]]:
     gap = biased_exponent(numerator, form) - biased_exponent(denominator, form)
     inverse_tiny = _is_denormal(1.0 / denominator.astype(np.float64))
     quotient_tiny = _is_denormal(numerator / denominator)
@@ -152,8 +216,18 @@ def scaled_fma(a: Float, b: Float, c: Float, power: NDArray[np.int64], mode: int
 
 def div_fixup(quotient: Float, denominator: Float, numerator: Float) -> Float:
     """The quotient with its sign, or what the special cases of the operands demand."""
-    quotient, denominator, numerator = np.broadcast_arrays(quotient, denominator, numerator)
     form = FORMATS[f"f{quotient.dtype.itemsize * 8}"]
+    sign = form.raw(np.iinfo(form.raw).max // 2 + 1)
+    bits = (denominator.view(form.raw) ^ numerator.view(form.raw)) & sign | quotient.view(form.raw) & ~sign
+    fixed = np.ascontiguousarray(bits).view(quotient.dtype)
+    lanes = exceptional((quotient, denominator, numerator), form, _plain_fixup(form))
+    if lanes is not None:
+        chosen = [np.broadcast_to(operand, fixed.shape).reshape(-1)[lanes] for operand in (quotient, denominator, numerator)]
+        fixed.reshape(-1)[lanes] = _fixup_by_the_rules(*chosen, form)
+    return fixed
+
+
+def _fixup_by_the_rules(quotient: Float, denominator: Float, numerator: Float, form: Format) -> Float:
     kind = quotient.dtype.type
     magnitude = np.abs(quotient)
     gap = biased_exponent(numerator, form) - biased_exponent(denominator, form)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from hipgraph_cb.virtual.isa.lane_mask import all_ones
 from hipgraph_cb.virtual.isa.registry import UnsupportedInstruction
 
 if TYPE_CHECKING:
@@ -65,11 +66,11 @@ def source(instruction: Instruction) -> Callable[[State], Vector32]:
 
     def read(state: State) -> Vector32:
         value = state.read_vgpr(register)
-        moved = value[:, origin] if value.shape[1] == 64 else value
+        moved = value.take(origin, axis=1) if value.shape[1] == 64 else value
         if all_exist and state.exec is None:
             return moved
-        sound = exists if state.exec is None else exists & state.exec[:, origin]
-        return np.where(sound, moved, np.uint32(0))
+        sound = exists if state.exec is None else exists & state.exec.take(origin, axis=1)
+        return moved & all_ones(sound)
 
     return read
 
@@ -88,7 +89,7 @@ def enabled_lanes(instruction: Instruction) -> Callable[[State], Bits | None]:
 
     def lanes(state: State) -> Bits | None:
         if state.exec is not None:
-            return selected & state.exec[:, origin]
+            return selected & state.exec.take(origin, axis=1)
         return None if selected.all() else selected.reshape(1, 64)
 
     return lanes

@@ -27,11 +27,11 @@ _SPLIT = 134217729.0  # 2**27 + 1
 
 def fma32(a: NDArray[np.float32], b: NDArray[np.float32], c: NDArray[np.float32]) -> NDArray[np.float32]:
     """a * b + c with one rounding, f32."""
-    total = np.multiply(a, b, dtype=_F64)
+    total = np.multiply(a, b, dtype=_F64, order="C")
     if total.shape == c.shape or c.size == 1:
         np.add(total, c, out=total)
     else:
-        total = total + c
+        total = np.add(total, c, order="C")
     result = total.astype(_F32)
     tails = total.view(_I64) << _TAIL
     if tails.min() == _HALF_TAIL or _has_denormal(result):

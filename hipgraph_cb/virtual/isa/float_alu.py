@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 
 Float = Any  # an array of the operand's type
 FMA: dict[str, Callable[..., Any]] = {"f16": fma16, "f32": fma32, "f64": fma64}
+_SIGNED = {2: np.int16, 4: np.int32, 8: np.int64}
 _BITS = {2: (np.uint16, 0x7C00, 0x0200), 4: (np.uint32, 0x7F800000, 0x00400000), 8: (np.uint64, 0x7FF << 52, 1 << 51)}
 
 
@@ -48,6 +49,12 @@ def is_signalling(value: Float) -> NDArray[np.bool_]:
     return result
 
 
+def _has_negative_zero(value: Float) -> bool:
+    """As an integer -0 is the lowest of all."""
+    bits = value.view(_SIGNED[value.dtype.itemsize])
+    return bool(bits.min() == np.iinfo(bits.dtype).min)
+
+
 def _extreme(choose: Callable[[Float, Float], Float], merge_zero: Callable[[Any, Any], Any]) -> Callable[..., Float]:
     """min or max: `choose` is numpy's, which propagates NaN; `merge_zero` combines the bits of two zeros."""
 
@@ -57,7 +64,7 @@ def _extreme(choose: Callable[[Float, Float], Float], merge_zero: Callable[[Any,
             result = np.where(np.isnan(a), b, np.where(np.isnan(b), a, result))
             loud = is_signalling(a) | is_signalling(b)
             result = np.where(loud, np.where(is_signalling(a), quieted(a), quieted(b)), quieted(result))
-        if not result.all():
+        if _has_negative_zero(a) or _has_negative_zero(b):
             raw = _BITS[result.dtype.itemsize][0]
             zeros = (a == 0) & (b == 0)
             result = np.where(zeros, merge_zero(a.view(raw), b.view(raw)), result.view(raw)).view(result.dtype)
@@ -105,6 +112,10 @@ def exponent(value: Float) -> NDArray[np.int32]:
 
 def scale(value: Float, power: NDArray[Any]) -> Float:
     """value * 2**power with one rounding."""
+    if value.dtype == np.float32:
+        limited = np.clip(power.astype(np.int64), -400, 400)
+        factor = (limited + 1023 << 52).view(np.float64)  # a power of two, which makes the product in f64 exact
+        return (value * factor).astype(np.float32)
     return np.ldexp(value, np.clip(power.astype(np.int32), -5000, 5000))
 
 

@@ -48,3 +48,9 @@ def bits_of_number(value: int | NDArray[np.uint64] | LaneMask) -> NDArray[np.boo
         value = np.array([[value]], np.uint64)
     octets = np.ascontiguousarray(value, np.uint64).view(np.uint8).reshape(-1, 8)
     return np.unpackbits(octets, axis=1, bitorder="little").view(np.bool_)
+
+
+def all_ones(bits: NDArray[np.bool_]) -> NDArray[np.uint32]:
+    """0xFFFFFFFF where a bit is set, else 0: choosing with it is several times faster than `numpy.where`."""
+    words: NDArray[np.uint32] = np.negative(bits.view(np.int8), dtype=np.int32).view(np.uint32)
+    return words

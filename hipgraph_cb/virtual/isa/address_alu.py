@@ -4,11 +4,18 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from hipgraph_cb.virtual.isa.integer_alu import ADDRESS_OPERATIONS
-from hipgraph_cb.virtual.isa.operands import VGPR_BASE, constant_value
+from hipgraph_cb.virtual.isa.integer_alu import ADD, ADDRESS_OPERATIONS
+from hipgraph_cb.virtual.isa.operands import (
+    DPP_SOURCE,
+    SDWA_SOURCE,
+    VGPR_BASE,
+    constant_value,
+    field,
+    scalar_reader,
+)
 from hipgraph_cb.virtual.isa.registry import CompileContext, Compiled, Step, semantics
 from hipgraph_cb.virtual.isa.scaled_index import ScaledIndex
-from hipgraph_cb.virtual.isa.vector import compile_operation
+from hipgraph_cb.virtual.isa.vector import compile_operation, destination, source_codes
 
 if TYPE_CHECKING:
     from hipgraph_cb.virtual.isa.instruction import Instruction
@@ -23,10 +30,31 @@ def _compile(instruction: Instruction, context: CompileContext) -> Compiled:
     return _shift(instruction, plain) if instruction.mnemonic == "v_lshlrev_b64" else _shift_add(instruction, plain)
 
 
+@semantics("v_add_u32")
+def _compile_add(instruction: Instruction, context: CompileContext) -> Compiled:
+    """An addition that moves an index array by a uniform amount, as loops do, keeps what is known of the array."""
+    plain = compile_operation(instruction, context, ADD)
+    codes = source_codes(instruction, 2)
+    vectors = [code - VGPR_BASE for code in codes if code >= VGPR_BASE]
+    others = [code for code in codes if code < VGPR_BASE]
+    if not callable(plain) or len(vectors) != 1 or others[0] in (SDWA_SOURCE, DPP_SOURCE) or field(instruction, "clamp"):
+        return plain
+    amount, register, target = scalar_reader(others[0], instruction.literal), vectors[0], destination(instruction)
+
+    def step(state: State) -> None:
+        before = state.read_vgpr(register)
+        distance = amount(state)
+        plain(state)
+        if state.active is None and type(distance) is int:
+            state.patterns.note_sum(state.read_vgpr(target), before, distance)
+
+    return step
+
+
 def _shift(instruction: Instruction, plain: Step) -> Step:
     """index << constant, with an index that is zero above bit 31."""
     amount = constant_value(instruction.fields["src0"], instruction.literal, "u32")
-    source, destination = instruction.fields["src1"] - VGPR_BASE, instruction.fields["vdst"]
+    source, target = instruction.fields["src1"] - VGPR_BASE, destination(instruction)
     if amount is None or amount > 31 or source < 0:
         return plain
 
@@ -35,7 +63,7 @@ def _shift(instruction: Instruction, plain: Step) -> Step:
         if value is None or value.base or value.shift:
             plain(state)
         else:
-            state.write_scaled(destination, ScaledIndex(0, value.index, amount))
+            state.write_scaled(target, ScaledIndex(0, value.index, amount))
 
     return step
 
@@ -46,7 +74,7 @@ def _shift_add(instruction: Instruction, plain: Step) -> Step:
     amount = constant_value(fields["src1"], instruction.literal, "u32")
     if amount is None or amount > 7:
         return plain
-    destination = fields["vdst"]
+    target = destination(instruction)
     first_is_vector, third_is_vector = fields["src0"] >= VGPR_BASE, fields["src2"] >= VGPR_BASE
     if first_is_vector == third_is_vector or (third_is_vector and amount):
         return plain
@@ -62,6 +90,6 @@ def _shift_add(instruction: Instruction, plain: Step) -> Step:
             plain(state)
         else:
             scaled = ScaledIndex(value.base, value.index, value.shift or amount)
-            state.write_scaled(destination, scaled.moved(base))
+            state.write_scaled(target, scaled.moved(base))
 
     return step

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from hipgraph_cb.virtual.isa.linear_access import NO_SADDR, linear_place, load_linear, load_masked, store_linear
 from hipgraph_cb.virtual.isa.memory_access import (
     Addresses,
     active_only,
@@ -16,7 +17,6 @@ from hipgraph_cb.virtual.isa.memory_access import (
     dense_addresses,
     is_sparse,
     load_narrow,
-    load_scaled,
     load_words,
     merge_half,
     sign_extend,
@@ -30,7 +30,6 @@ from hipgraph_cb.virtual.isa.state import AGPR, State, Vector32
 if TYPE_CHECKING:
     from hipgraph_cb.virtual.isa.instruction import Instruction
 
-NO_SADDR = 0x7F
 Places = Callable[[State], tuple[NDArray[np.uint8], Addresses]]
 """Which bytes the active lanes access: an array, and fresh offsets into it that have been checked."""
 WORDS = {"dword": 1, "dwordx2": 2, "dwordx3": 3, "dwordx4": 4}
@@ -100,41 +99,38 @@ def _compile_load(instruction: Instruction, context: CompileContext) -> Compiled
 def load_words_step(instruction: Instruction, addresses: Callable[[State], Addresses], count: int) -> Step:
     """A load of `count` words a lane from device memory."""
     destination = vector_register(instruction, "vdst")
-    from_scaled = _scaled_loader(instruction, count)
+    linear = linear_place(instruction)
 
     def step(state: State) -> None:
-        loaded = from_scaled(state) if state.active is None else None
-        if loaded is None and is_sparse(state):
-            offsets = checked(state, instruction, addresses(state), 4 * count)
-            if not offsets.size:
-                return
-            loaded = [spread(state, value) for value in load_words(state.memory.u8, offsets, count)]
+        loaded = None
+        if not is_sparse(state):
+            place = linear(state)
+            if place is not None and state.active is None:
+                loaded = load_linear(state, place, count)
+            elif place is not None and state.active is not None and state.active.any():
+                loaded = load_masked(state, place, count, state.active)
         if loaded is None:
-            given = addresses(state)
-            dense = dense_addresses(state, given)
-            if dense is None:
-                return
-            if state.memory.check(dense, 4 * count) is not None:
-                checked(state, instruction, given, 4 * count)
-            loaded = load_words(state.memory.u8, dense - state.memory.base, count)
+            loaded = _load_anything(state, instruction, addresses, count)
         for index, value in enumerate(loaded):
             state.write_vgpr(destination + index, value)
 
     return step
 
 
-def _scaled_loader(instruction: Instruction, count: int) -> Callable[[State], list[Vector32] | None]:
-    """A fast way for addresses that are known to be base + 4 * index; gives None where it does not apply."""
-    fields = instruction.fields
-    if fields.get("saddr") != NO_SADDR or instruction.format != "GLOBAL":
-        return lambda state: None
-    register, offset = fields["addr"], fields["offset"]
-
-    def load(state: State) -> list[Vector32] | None:
-        scaled = state.read_scaled(register)
-        return None if scaled is None else load_scaled(state, scaled, offset, count)
-
-    return load
+def _load_anything(
+    state: State, instruction: Instruction, addresses: Callable[[State], Addresses], count: int
+) -> list[Vector32]:
+    """`count` words from any addresses; empty when no lane is active."""
+    if is_sparse(state):
+        offsets = checked(state, instruction, addresses(state), 4 * count)
+        return [spread(state, value) for value in load_words(state.memory.u8, offsets, count)] if offsets.size else []
+    given = addresses(state)
+    dense = dense_addresses(state, given)
+    if dense is None:
+        return []
+    if state.memory.check(dense, 4 * count) is not None:
+        checked(state, instruction, given, 4 * count)
+    return load_words(state.memory.u8, dense - state.memory.base, count)
 
 
 @semantics(*(f"global_store_{size}" for size in WORDS))
@@ -147,8 +143,14 @@ def _compile_store(instruction: Instruction, context: CompileContext) -> Compile
 def store_words_step(instruction: Instruction, addresses: Callable[[State], Addresses], count: int) -> Step:
     """A store of `count` words a lane to device memory."""
     source = vector_register(instruction, "data")
+    linear = linear_place(instruction)
 
     def step(state: State) -> None:
+        place = linear(state)
+        if place is not None:
+            words = [state.read_vgpr(source + index) for index in range(count)]
+            if store_linear(state, place, words):
+                return
         offsets = checked(state, instruction, state.full(addresses(state)), 4 * count)
         if offsets.size:
             values = [active_only(state, state.full(state.read_vgpr(source + index))) for index in range(count)]

@@ -276,9 +276,10 @@ OPERATIONS: dict[str, Operation] = {
     "v_lerp_u8": operation("u32 u32 u32 u32", average_bytes),
     "v_pack_b32_f16": operation("u32 b16 b16", lambda a, b: a.astype(_U32) | b.astype(_U32) << _U32(16)),
 }
-register_operations(OPERATIONS)
+register_operations({name: found for name, found in OPERATIONS.items() if name != "v_add_u32"})
 
 # registered by address_alu.py
+ADD = OPERATIONS["v_add_u32"]
 ADDRESS_OPERATIONS: dict[str, Operation] = {
     "v_lshlrev_b64": operation("u64 u32 u64", _wide_shift(np.left_shift)),
     "v_lshl_add_u64": operation("u64 u64 u32 u64", lambda a, b, c: (a << (b & _U32(7)).astype(_U64)) + c),

@@ -6,6 +6,7 @@ would read zero or drop the write.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -28,6 +29,7 @@ from hipgraph_cb.virtual.isa.memory_access import (
     spread,
     store_words,
 )
+from hipgraph_cb.virtual.isa.pattern import Pattern, find
 from hipgraph_cb.virtual.isa.registry import CompileContext, Compiled, semantics
 from hipgraph_cb.virtual.isa.state import State, Vector32
 
@@ -55,6 +57,22 @@ NARROW_WRITES = {
     "b16": Narrow(2),
     "b16_d16_hi": Narrow(2, half="high"),
 }
+
+
+@dataclass
+class WordPlaces:
+    """Words of LDS that the lanes address.
+
+    Attributes:
+        largest: the largest byte address, -1 when some are misaligned.
+        indices: word indices into the rows of all workgroups.
+        pattern: of the indices, once they are used for the second time.
+    """
+
+    largest: int
+    indices: Addresses
+    pattern: Pattern | None
+    was_met_again: bool = False
 
 
 def whole_offset(instruction: Instruction) -> int:
@@ -100,9 +118,6 @@ def lds_fault(state: State, instruction: Instruction, addresses: Addresses, size
 def lds_read(state: State, instruction: Instruction, register: int, offset: int, count: int) -> list[Vector32] | None:
     """`count` words at the address in `register` plus `offset`; None when no lane is active.
 
-    One address register usually serves several reads with different offsets, so what was found out about it is kept:
-    word indices into all rows, and the largest address.
-
     Raises:
         DeviceFault: an active lane leaves its workgroup's LDS.
     """
@@ -113,29 +128,38 @@ def lds_read(state: State, instruction: Instruction, register: int, offset: int,
         dense = dense_addresses(state, address.astype(np.int64))
         if dense is None:
             return None
-        largest = int(dense.max())
-        aligned = not misaligned(dense)
-        indices = dense + state.lds_rows >> 2
+        place = WordPlaces(-1 if misaligned(dense) else int(dense.max()), dense + state.lds_rows >> 2, None)
     else:
-        found = state.lds_indices.get(id(address))
-        if found is None or found[0] is not address:
-            found = _remember(state, address)
-        _, indices, largest = found
-        aligned = largest >= 0
-    if not aligned or largest + offset + 4 * count > state.lds_size:
+        place = word_places(state, address)
+    if place.largest < 0 or place.largest + offset + 4 * count > state.lds_size:
         return _lds_read_bytes(state, instruction, register, offset, count)
-    words = state.lds.reshape(-1).view(np.uint32)[offset >> 2 :]
-    return [words[position:].take(indices) for position in range(count)]
+    memory = state.lds.reshape(-1)
+    if place.pattern is not None:
+        views = (place.pattern.view(memory, offset + 4 * position, 4) for position in range(count))
+        return [view.copy().reshape(state.shape) for view in views]
+    words = memory.view(np.uint32)[offset >> 2 :]
+    return [words[position:].take(place.indices, mode="wrap") for position in range(count)]
 
 
-def _remember(state: State, address: Vector32) -> tuple[Vector32, Addresses, int]:
-    """The array (so that its id stays taken), word indices, and the largest address or -1 for misaligned ones."""
-    if len(state.lds_indices) >= 8:
-        state.lds_indices.clear()
+def word_places(state: State, address: Vector32) -> WordPlaces:
+    """Where the lanes find the words at `address`, all lanes being active.
+
+    One address register usually serves several accesses with different offsets, so what was found out is kept.
+    """
+    remembered = state.lds_places
+    found = remembered.get(id(address))
+    if found is not None and found[0] is address:
+        place = found[1]
+        if not place.was_met_again:
+            place.was_met_again = True
+            place.pattern = find(place.indices)
+        return place
+    if len(remembered) >= 8:
+        remembered.clear()
     wide = address.astype(np.int64)
-    largest = -1 if misaligned(wide) else int(wide.max())
-    found = state.lds_indices[id(address)] = (address, wide + state.lds_rows >> 2, largest)
-    return found
+    place = WordPlaces(-1 if misaligned(wide) else int(wide.max()), wide + state.lds_rows >> 2, None)
+    remembered[id(address)] = (address, place)  # the array too, so that its id stays taken
+    return place
 
 
 def _lds_read_bytes(
@@ -201,12 +225,30 @@ def _write_step(instruction: Instruction, places: list[tuple[str, int]], count: 
 
     def step(state: State) -> None:
         for source, distance in sources:
+            words = [state.full(state.read_vgpr(source + index)) for index in range(count)]
+            if state.active is None and _write_words(state, state.read_vgpr(address), distance, words):
+                continue
             offsets = lds_offsets(state, instruction, address, distance, 4 * count)
             if offsets.size:
-                values = [active_only(state, state.full(state.read_vgpr(source + index))) for index in range(count)]
-                store_words(state.lds.reshape(-1), offsets, values)
+                store_words(state.lds.reshape(-1), offsets, [active_only(state, word) for word in words])
 
     return step
+
+
+def _write_words(state: State, address: Vector32, offset: int, values: list[Vector32]) -> bool:
+    """Write words of all lanes, as `store_words` does it; False where that takes the general way."""
+    if offset & 3 or state.lds_size & 3:
+        return False
+    place = word_places(state, address)
+    if place.largest < 0 or place.largest + offset + 4 * len(values) > state.lds_size:
+        return False
+    memory, pattern = state.lds.reshape(-1), place.pattern
+    for position, value in enumerate(values, offset >> 2):
+        if pattern is not None and pattern.is_injective:
+            pattern.view(memory, 4 * position, 4)[...] = value.reshape(pattern.sizes)
+        else:
+            memory.view(np.uint32)[position:][state.full(place.indices)] = value
+    return True
 
 
 @semantics(*(f"ds_read_{size}" for size in NARROW_READS))

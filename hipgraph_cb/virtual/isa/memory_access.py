@@ -13,7 +13,6 @@ from numpy.typing import NDArray
 
 if TYPE_CHECKING:
     from hipgraph_cb.virtual.isa.instruction import Instruction
-    from hipgraph_cb.virtual.isa.scaled_index import ScaledIndex
     from hipgraph_cb.virtual.isa.state import State, Vector32
 
 Addresses = NDArray[np.int64]
@@ -80,25 +79,6 @@ def dense_addresses(state: State, addresses: Addresses) -> Addresses | None:
     dense: Addresses = np.bitwise_and(difference, state.active_u64.view(np.int64))
     dense ^= safe
     return dense
-
-
-def load_scaled(state: State, scaled: ScaledIndex, offset: int, count: int) -> list[Vector32] | None:
-    """`count` words from base + offset + 4 * index of every lane, or None if that needs the general way."""
-    memory = state.memory
-    start = scaled.base + offset - memory.base
-    if scaled.shift != 2 or start & 3:
-        return None
-    index = scaled.index
-    low, high = int(index.min()), int(index.max())
-    first, end = start + 4 * low, start + 4 * high + 4 * count
-    if first < 0 or end > memory.capacity or not memory.holds(memory.base + first, memory.base + end):
-        return None
-    indices = index.astype(np.intp)
-    if start < 0:
-        indices -= low
-        start = first
-    words = memory.u32[start >> 2 :]
-    return [words[position:].take(indices) for position in range(count)]
 
 
 def _faulty_lanes(state: State, faulty: NDArray[np.bool_]) -> NDArray[np.bool_]:

@@ -21,11 +21,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hipgraph_cb.virtual.faults import DeviceFault, FaultKind
-from hipgraph_cb.virtual.isa.lane_mask import LaneMask, bits_of_number
+from hipgraph_cb.virtual.isa.lane_mask import LaneMask, all_ones, bits_of_number
+from hipgraph_cb.virtual.isa.pattern import Patterns
 from hipgraph_cb.virtual.isa.scaled_index import ScaledIndex
 
 if TYPE_CHECKING:
     from hipgraph_cb.virtual.isa.instruction import Instruction
+    from hipgraph_cb.virtual.isa.lds import WordPlaces
     from hipgraph_cb.virtual.isa.placement import Placement
     from hipgraph_cb.virtual.memory import Memory
 
@@ -86,7 +88,8 @@ class State:
         active: bool [waves, 64] of the lanes that execute now, or None for all.
         lds: uint8 [groups, stride], one row a workgroup; `lds_size` bytes of a row exist.
         lds_rows: int64 [waves, 1], byte offset of a wave's row in `lds.reshape(-1)`.
-        lds_indices: what the LDS instructions remember of address registers (see lds.py).
+        lds_places: what the LDS instructions remember of address registers (see lds.py).
+        patterns: what is known of the index arrays in vector registers.
         scratch_size: bytes of private memory of one lane.
         mode: those bits of the MODE register that arithmetic depends on (`float_mode.MODE_BITS`).
         live: bool [waves, 1] of the waves that have not ended, or None for all.
@@ -121,7 +124,8 @@ class State:
         stride = -(-lds_size // 16) * 16
         self.lds: NDArray[np.uint8] = np.full((placement.groups, stride), 0xCD, np.uint8)
         self.lds_rows: NDArray[np.int64] = _NO_ROWS if not lds_size else _rows(placement, stride)
-        self.lds_indices: dict[int, tuple[Vector32, NDArray[np.int64], int]] = {}
+        self.lds_places: dict[int, tuple[Vector32, WordPlaces]] = {}
+        self.patterns = Patterns()
         self.scratch_size = scratch_size
         self._scratch: Vector32 | None = None
 
@@ -173,7 +177,8 @@ class State:
         """Write those active lanes that `lanes` (bool, broadcasts to [waves, 64]) names."""
         if self.active is not None:
             lanes = lanes & self.active
-        self._store32(register, np.where(lanes, value, self.read_vgpr(register)))
+        old = self.read_vgpr(register)
+        self._store32(register, old ^ (old ^ value) & all_ones(lanes))
 
     def _store32(self, register: int, value: Vector32) -> None:
         vgpr, wide = self._vgpr, self._wide
@@ -233,7 +238,7 @@ class State:
     def active_u32(self) -> Vector32:
         """`active` as all-ones and all-zeros words; only when `active` is not None."""
         if self._active32 is None:
-            self._active32 = np.negative(self.active_bits().astype(np.int32)).view(_U32)
+            self._active32 = all_ones(self.active_bits())
         return self._active32
 
     @property

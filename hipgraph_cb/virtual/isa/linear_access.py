@@ -1,0 +1,133 @@
+"""Loads and stores at origin + (index << shift), with a 32-bit index a lane: nearly every access to device memory.
+
+The bounds are checked with the index alone, no 64-bit address is made, and regular indices (see pattern.py) become
+strided copies. Whatever does not fit here (misaligned, not all in one allocation) is refused, and the caller takes the
+general way, which also finds the culprit of a fault.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hipgraph_cb.virtual.isa.lane_mask import all_ones
+from hipgraph_cb.virtual.isa.memory_access import active_only, misaligned
+
+if TYPE_CHECKING:
+    from hipgraph_cb.virtual.isa.instruction import Instruction
+    from hipgraph_cb.virtual.isa.pattern import Pattern
+    from hipgraph_cb.virtual.isa.state import Bits, State, Vector32
+
+NO_SADDR = 0x7F
+
+
+class Linear(NamedTuple):
+    """Bytes `origin` + (`index` << `shift`) of the arena; `origin` may be negative, `index` is any register shape."""
+
+    origin: int
+    index: Vector32
+    shift: int
+
+
+def linear_place(instruction: Instruction) -> Callable[[State], Linear | None]:
+    """Where a GLOBAL instruction accesses memory, when that is known to be linear."""
+    fields = instruction.fields
+    register, base_register, offset = fields["addr"], fields["saddr"], fields["offset"]
+    if base_register == NO_SADDR:
+
+        def from_pair(state: State) -> Linear | None:
+            scaled = state.read_scaled(register)
+            if scaled is None:
+                return None
+            return Linear(scaled.base + offset - state.memory.base, scaled.index, scaled.shift)
+
+        return from_pair
+
+    def from_base(state: State) -> Linear | None:
+        base = state.read_sgpr64(base_register)
+        return Linear(base + offset - state.memory.base, state.read_vgpr(register), 0) if type(base) is int else None
+
+    return from_base
+
+
+def load_linear(state: State, place: Linear, count: int) -> list[Vector32] | None:
+    """`count` words of every lane, inactive ones too; None where that is not possible."""
+    origin, index, shift = place
+    memory = state.memory
+    pattern = state.patterns.of(index)
+    if not _is_inside(state, place, pattern, count):
+        return None
+    if pattern is not None:
+        unit = 1 << shift
+        if origin & 3 or not pattern.is_aligned(unit):
+            return None
+        return [
+            pattern.view(memory.u8, origin + 4 * position, unit).copy().reshape(index.shape)
+            for position in range(count)
+        ]
+    found = _word_indices(place)
+    if found is None:
+        return None
+    start, indices = found
+    return [memory.u32[start + position :].take(indices, mode="wrap") for position in range(count)]
+
+
+def load_masked(state: State, place: Linear, count: int, lanes: Bits) -> list[Vector32] | None:
+    """Like `load_linear` of the lanes in `lanes` (not empty, [waves, 64]); the others hold anything."""
+    index = state.full(place.index)
+    safe = index.flat[int(lanes.argmax())]
+    dense = np.bitwise_xor(index, safe)
+    dense &= all_ones(lanes)
+    dense ^= safe
+    return load_linear(state, place._replace(index=dense), count)
+
+
+def store_linear(state: State, place: Linear, values: list[Vector32]) -> bool:
+    """Consecutive words of the active lanes, as `store_words` does it; False where that is not possible."""
+    index = state.full(place.index)
+    pattern = state.patterns.of(place.index) if state.active is None and index is place.index else None
+    if state.active is not None:
+        index = active_only(state, index)
+        if not index.size:
+            return True
+    place = place._replace(index=index)
+    if not _is_inside(state, place, pattern, len(values)):
+        return False
+    values = [active_only(state, state.full(value)) for value in values]
+    if pattern is not None and pattern.is_injective and not place.origin & 3 and pattern.is_aligned(1 << place.shift):
+        for position, value in enumerate(values):
+            view = pattern.view(state.memory.u8, place.origin + 4 * position, 1 << place.shift)
+            view[...] = value.reshape(pattern.sizes)
+        return True
+    found = _word_indices(place)
+    if found is None:
+        return False
+    start, indices = found
+    for position, value in enumerate(values):
+        state.memory.u32[start + position :][indices] = value
+    return True
+
+
+def _is_inside(state: State, place: Linear, pattern: Pattern | None, count: int) -> bool:
+    """Whether all words are in one live allocation."""
+    origin, index, shift = place
+    low, high = (int(index.min()), int(index.max())) if pattern is None else (pattern.low, pattern.high)
+    base = state.memory.base + origin
+    return origin + (low << shift) >= 0 and state.memory.holds(base + (low << shift), base + (high << shift) + 4 * count)
+
+
+def _word_indices(place: Linear) -> tuple[int, NDArray[np.intp]] | None:
+    """A word of the arena, and the distances of the lanes from it in words; None when some are misaligned."""
+    origin, index, shift = place
+    if origin & 3 or (shift < 2 and misaligned(index << np.uint32(shift))):
+        return None
+    indices = (index >> np.uint32(2 - shift) if shift < 2 else index).astype(np.intp)
+    if shift > 2:
+        indices <<= shift - 2
+    if origin < 0:
+        indices += origin >> 2
+        return 0, indices
+    return origin >> 2, indices

@@ -1,0 +1,162 @@
+"""Regular index arrays: start plus a multiple of each coordinate, as nearly all addresses of compiled kernels are.
+
+What is indexed so can be reached through a strided view, without an index per lane: a copy of it is several times
+faster than a gather, and its lowest and highest index need no search.
+"""
+
+from __future__ import annotations
+
+import math
+import weakref
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+MOST_AXES = 6
+SMALLEST = 4096  # with fewer lanes, looking for a pattern takes longer than a gather
+
+
+class Pattern:
+    """Index of element (i, j, ...) of an array of `sizes`: start + i * steps[0] + j * steps[1] + ...
+
+    Attributes:
+        low, high: the lowest and the highest index.
+        is_injective: no index occurs twice, whatever follows (False when that is not obvious).
+    """
+
+    __slots__ = ("high", "is_injective", "low", "sizes", "start", "steps")
+
+    def __init__(self, start: int, sizes: tuple[int, ...], steps: tuple[int, ...]) -> None:
+        self.start = start
+        self.sizes = sizes
+        self.steps = steps
+        reach = [step * (size - 1) for size, step in zip(sizes, steps, strict=True)]
+        self.low = start + sum(distance for distance in reach if distance < 0)
+        self.high = start + sum(distance for distance in reach if distance > 0)
+        self.is_injective = _nested(sizes, steps)
+
+    def moved(self, distance: int) -> Pattern:
+        """The same with `distance` added to every index."""
+        return Pattern(self.start + distance, self.sizes, self.steps)
+
+    def view(self, memory: NDArray[np.uint8], origin: int, unit: int) -> NDArray[np.uint32]:
+        """The words of `memory` (contiguous bytes) at byte `origin` + `unit` times the index, as an array of `sizes`.
+
+        The caller has checked that they are inside, and that `origin` and the distances are multiples of four.
+        """
+        steps = tuple(unit * step for step in self.steps)
+        return np.ndarray(self.sizes, np.uint32, buffer=memory, offset=origin + unit * self.start, strides=steps)
+
+    def is_aligned(self, unit: int) -> bool:
+        """Whether `unit` times any index is a multiple of four."""
+        return not unit & 3 or not any(unit * number & 3 for number in (self.start, *self.steps))
+
+
+def _nested(sizes: tuple[int, ...], steps: tuple[int, ...]) -> bool:
+    """Whether each step reaches past everything that the smaller ones cover."""
+    covered = 0
+    for step, size in sorted((abs(step), size) for step, size in zip(steps, sizes, strict=True)):
+        if step <= covered:
+            return False
+        covered += step * (size - 1)
+    return True
+
+
+def find(indices: NDArray[Any]) -> Pattern | None:
+    """The pattern of a C-contiguous array of integers, or None when it has none, or too many axes, or is small."""
+    if indices.size < SMALLEST or not indices.flags.c_contiguous:
+        return None
+    rest = indices.reshape(-1)
+    start = int(rest[0])
+    sizes: tuple[int, ...] = ()
+    steps: tuple[int, ...] = ()
+    while len(rest) > 1:
+        size, step = _run(rest)
+        if size < 2 or len(sizes) == MOST_AXES:
+            return None
+        sizes, steps = (size, *sizes), (step, *steps)
+        rest = rest[::size]
+    pattern = Pattern(start, sizes, steps)
+    if pattern.low < 0 or pattern.high > _LIMITS[indices.dtype.char]:
+        return None
+    return pattern if len(sizes) == 1 or _agrees(pattern, indices) else None
+
+
+_LIMITS = {np.dtype(kind).char: int(np.iinfo(kind).max) for kind in (np.uint32, np.int64)}
+_PEEK = 65  # elements that are looked at one by one; most rows are no longer than a wave
+
+
+def _run(values: NDArray[Any]) -> tuple[int, int]:
+    """How many elements from the first go up by one step, as a divisor of the number of elements; and the step."""
+    head = values[:_PEEK].tolist()
+    step = head[1] - head[0]
+    size = 2
+    while size < len(head) and head[size] - head[size - 1] == step:
+        size += 1
+    if size == _PEEK:
+        differs = values != _line(head[0], len(values), step, values.dtype)
+        size = int(differs.argmax()) or len(values)
+    return math.gcd(size, len(values)), step
+
+
+def _agrees(pattern: Pattern, indices: NDArray[Any]) -> bool:
+    expected = _line(pattern.start, pattern.sizes[-1], pattern.steps[-1], indices.dtype)
+    for size, step in zip(pattern.sizes[-2::-1], pattern.steps[-2::-1], strict=True):
+        expected = (_line(0, size, step, indices.dtype).reshape(-1, 1) + expected).reshape(-1)
+    return bool((indices.reshape(-1) == expected).all())
+
+
+def _line(first: int, size: int, step: int, dtype: np.dtype[Any]) -> NDArray[Any]:
+    """first, first + step, ... in arithmetic that wraps round like the values'."""
+    steps = np.arange(size, dtype=dtype)
+    steps *= np.int64(step).astype(dtype)
+    steps += np.int64(first).astype(dtype)
+    return steps
+
+
+class Patterns:
+    """What is known of the index arrays that registers hold, as long as they live.
+
+    Only an array that is used as an index for a second time, or one made from it, is worth looking at.
+    """
+
+    __slots__ = ("_known",)
+
+    def __init__(self) -> None:
+        self._known: dict[int, tuple[weakref.ref[NDArray[Any]], Pattern | bool]] = {}  # False: met once; True: has none
+
+    def of(self, indices: NDArray[Any]) -> Pattern | None:
+        """The pattern of an array that is used as an index now, if it is known or worth finding out."""
+        if indices.size < SMALLEST:
+            return None
+        found = self._known.get(id(indices))
+        if found is None or found[0]() is not indices:
+            self._note(indices, False)
+            return None
+        pattern = found[1]
+        if pattern is False:
+            pattern = find(indices) or True
+            self._note(indices, pattern)
+        return pattern if isinstance(pattern, Pattern) else None
+
+    def note_sum(self, total: NDArray[np.uint32], indices: NDArray[np.uint32], distance: int) -> None:
+        """`total` is `indices` plus `distance` modulo 2**32: what is known of the one holds for the other."""
+        found = self._known.get(id(indices))
+        if found is None or found[0]() is not indices:
+            return
+        pattern = found[1]
+        if isinstance(pattern, Pattern):
+            for possible in (distance, distance - (1 << 32)):
+                if 0 <= pattern.low + possible and pattern.high + possible < 1 << 32:
+                    self._note(total, pattern.moved(possible))
+                    return
+            pattern = True
+        self._note(total, pattern)
+
+    def _note(self, indices: NDArray[Any], pattern: Pattern | bool) -> None:
+        if len(self._known) >= 64:
+            self._known = {key: entry for key, entry in self._known.items() if entry[0]() is not None}
+            if len(self._known) >= 32:
+                self._known.clear()
+        self._known[id(indices)] = (weakref.ref(indices), pattern)

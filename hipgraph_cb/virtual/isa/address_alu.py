@@ -14,7 +14,6 @@ from hipgraph_cb.virtual.isa.operands import (
     scalar_reader,
 )
 from hipgraph_cb.virtual.isa.registry import CompileContext, Compiled, Step, semantics
-from hipgraph_cb.virtual.isa.scaled_index import ScaledIndex
 from hipgraph_cb.virtual.isa.vector import compile_operation, destination, source_codes
 
 if TYPE_CHECKING:
@@ -32,7 +31,10 @@ def _compile(instruction: Instruction, context: CompileContext) -> Compiled:
 
 @semantics("v_add_u32")
 def _compile_add(instruction: Instruction, context: CompileContext) -> Compiled:
-    """An addition that moves an index array by a uniform amount, as loops do, keeps what is known of the array."""
+    """An addition that moves an index array by a uniform amount, as loops do, keeps what is known of the array.
+
+    Where its pattern is known, the sum is not even made.
+    """
     plain = compile_operation(instruction, context, ADD)
     codes = source_codes(instruction, 2)
     vectors = [code - VGPR_BASE for code in codes if code >= VGPR_BASE]
@@ -42,11 +44,18 @@ def _compile_add(instruction: Instruction, context: CompileContext) -> Compiled:
     amount, register, target = scalar_reader(others[0], instruction.literal), vectors[0], destination(instruction)
 
     def step(state: State) -> None:
-        before = state.read_vgpr(register)
         distance = amount(state)
-        plain(state)
         if state.active is None and type(distance) is int:
+            index, already = state.read_moved(register)
+            total = state.patterns.distance(index, already + distance)
+            if total is not None:
+                state.write_moved(target, index, total)
+                return
+            before = state.read_vgpr(register)
+            plain(state)
             state.patterns.note_sum(state.read_vgpr(target), before, distance)
+        else:
+            plain(state)
 
     return step
 
@@ -60,10 +69,10 @@ def _shift(instruction: Instruction, plain: Step) -> Step:
 
     def step(state: State) -> None:
         value = state.read_scaled(source) if state.active is None else None
-        if value is None or value.base or value.shift:
+        if value is None or value.shift:
             plain(state)
         else:
-            state.write_scaled(target, ScaledIndex(0, value.index, amount))
+            state.write_scaled(target, value.shifted(amount))
 
     return step
 
@@ -86,10 +95,9 @@ def _shift_add(instruction: Instruction, plain: Step) -> Step:
     def step(state: State) -> None:
         value = state.read_scaled(vector) if state.active is None else None
         base = state.read_pair(scalar)
-        if value is None or not isinstance(base, int) or (amount and (value.base or value.shift)):
+        if value is None or not isinstance(base, int) or (amount and value.shift):
             plain(state)
         else:
-            scaled = ScaledIndex(value.base, value.index, value.shift or amount)
-            state.write_scaled(target, scaled.moved(base))
+            state.write_scaled(target, value.shifted(amount).moved(base))
 
     return step

@@ -27,27 +27,29 @@ _SPLIT = 134217729.0  # 2**27 + 1
 
 def fma32(a: NDArray[np.float32], b: NDArray[np.float32], c: NDArray[np.float32]) -> NDArray[np.float32]:
     """a * b + c with one rounding, f32."""
-    total = np.multiply(a, b, dtype=_F64, order="C")
-    if total.shape == c.shape or c.size == 1:
-        np.add(total, c, out=total)
-    else:
-        total = np.add(total, c, order="C")
+    total: NDArray[np.float64] = np.empty(np.broadcast(a, b, c).shape)
+    np.multiply(a, b, out=total, dtype=_F64)
+    np.add(total, c, out=total)
     result = total.astype(_F32)
-    tails = total.view(_I64) << _TAIL
-    if tails.min() == _HALF_TAIL or _has_denormal(result):
-        _round_doubtful((a, b, c), total, tails, result)
+    # From here on the memory of the sum serves for the tests: what stays in the cache is what counts.
+    tails = total.view(_I64)
+    np.left_shift(tails, _TAIL, out=tails)
+    if tails.min() == _HALF_TAIL or _has_denormal(result, total):
+        _round_doubtful((a, b, c), result)
     return result
 
 
-def _has_denormal(values: NDArray[np.float32]) -> bool:
-    magnitudes = values.view(_U32) << _U32(1)
+def _has_denormal(values: NDArray[np.float32], scratch: NDArray[np.float64]) -> bool:
+    magnitudes = scratch.reshape(-1).view(_U32)[: values.size]
+    np.left_shift(values.reshape(-1).view(_U32), _U32(1), out=magnitudes)
     smallest = int(magnitudes.min())
     if smallest >= _SMALLEST_NORMAL:
         return False
-    return smallest > 0 or int((magnitudes - _U32(1)).min()) < _SMALLEST_NORMAL - 1
+    magnitudes -= _U32(1)  # zero becomes the largest
+    return smallest > 0 or int(magnitudes.min()) < _SMALLEST_NORMAL - 1
 
 
-def _round_doubtful(operands: tuple[Any, ...], total: Any, tails: Any, result: NDArray[np.float32]) -> None:
+def _round_doubtful(operands: tuple[Any, ...], result: NDArray[np.float32]) -> None:
     """Redo the lanes whose f64 sum lies half-way or whose result is denormal, unless that sum is exact.
 
     An exact sum minus one term is the other; of an inexact one the larger term leaves the smaller with its error.
@@ -55,18 +57,20 @@ def _round_doubtful(operands: tuple[Any, ...], total: Any, tails: Any, result: N
     """
     a, b, c = operands
     product = np.multiply(a, b, dtype=_F64)
+    total = product + c
     inexact = total - product != c
     inexact |= total - c != product
     if inexact.any():
+        half_way = total.view(_I64) << _TAIL == _HALF_TAIL
         magnitude = result.view(_U32) << _U32(1)
-        lanes = np.flatnonzero(inexact & ((tails == _HALF_TAIL) | (magnitude < _SMALLEST_NORMAL) & (magnitude > 0)))
+        lanes = np.flatnonzero(inexact & (half_way | (magnitude < _SMALLEST_NORMAL) & (magnitude > 0)))
         if lanes.size:
-            _round_again(operands, total, result, lanes)
+            _round_again(operands, result, lanes)
 
 
-def _round_again(operands: tuple[Any, ...], total: Any, result: NDArray[np.float32], lanes: NDArray[np.intp]) -> None:
+def _round_again(operands: tuple[Any, ...], result: NDArray[np.float32], lanes: NDArray[np.intp]) -> None:
     """Redo `lanes` (flat indices)."""
-    x, y, z = (_picked(operand, total.shape, lanes).astype(_F64) for operand in operands)
+    x, y, z = (_picked(operand, result.shape, lanes).astype(_F64) for operand in operands)
     result.reshape(-1)[lanes] = odd_sum(x * y, z).astype(_F32)
 
 

@@ -48,7 +48,10 @@ def linear_place(instruction: Instruction) -> Callable[[State], Linear | None]:
 
     def from_base(state: State) -> Linear | None:
         base = state.read_sgpr64(base_register)
-        return Linear(base + offset - state.memory.base, state.read_vgpr(register), 0) if type(base) is int else None
+        if type(base) is not int:
+            return None
+        index, distance = state.read_moved(register)
+        return Linear(base + distance + offset - state.memory.base, index, 0)
 
     return from_base
 

@@ -140,6 +140,18 @@ class Patterns:
             self._note(indices, pattern)
         return pattern if isinstance(pattern, Pattern) else None
 
+    def distance(self, indices: NDArray[np.uint32], distance: int) -> int | None:
+        """The distance that, added to every index, gives the sum modulo 2**32; None when that is not known."""
+        found = self._known.get(id(indices))
+        if found is None or not isinstance(found[1], Pattern) or found[0]() is not indices:
+            return None
+        low, high = found[1].low, found[1].high
+        rest = distance & 0xFFFFFFFF
+        for possible in (rest, rest - (1 << 32)):
+            if 0 <= low + possible and high + possible < 1 << 32:
+                return possible
+        return None
+
     def note_sum(self, total: NDArray[np.uint32], indices: NDArray[np.uint32], distance: int) -> None:
         """`total` is `indices` plus `distance` modulo 2**32: what is known of the one holds for the other."""
         found = self._known.get(id(indices))
@@ -147,11 +159,8 @@ class Patterns:
             return
         pattern = found[1]
         if isinstance(pattern, Pattern):
-            for possible in (distance, distance - (1 << 32)):
-                if 0 <= pattern.low + possible and pattern.high + possible < 1 << 32:
-                    self._note(total, pattern.moved(possible))
-                    return
-            pattern = True
+            moved = self.distance(indices, distance)
+            pattern = True if moved is None else pattern.moved(moved)
         self._note(total, pattern)
 
     def _note(self, indices: NDArray[Any], pattern: Pattern | bool) -> None:

@@ -33,6 +33,10 @@ class ScaledIndex:
             wide += np.uint64(self.base)
         return wide
 
+    def shifted(self, amount: int) -> ScaledIndex:
+        """The same times 2**amount, modulo 2**64; `amount` is 0, or the value's own shift is."""
+        return ScaledIndex(self.base << amount & 0xFFFFFFFFFFFFFFFF, self.index, self.shift + amount)
+
     def moved(self, distance: int) -> ScaledIndex:
         """The same plus `distance`, modulo 2**64."""
         return ScaledIndex((self.base + distance) & 0xFFFFFFFFFFFFFFFF, self.index, self.shift)

@@ -110,6 +110,8 @@ class State:
         # Both lists have room behind the last register so that neighbours can be looked at without a bound.
         self._vgpr: list[Vector32 | None] = [unwritten] * 514
         self._wide: list[Vector64 | ScaledIndex | None] = [None] * 514
+        # An array plus a distance, which does not wrap round; _vgpr[register] then is None until somebody asks.
+        self._moved: list[tuple[Vector32, int] | None] = [None] * 514
         # A lane mask stands in both registers of its (even) pair; the parity of the register tells the half.
         self._sgpr: list[int | Vector32 | LaneMask] = [UNWRITTEN] * 128
         self._scc: Condition = False
@@ -152,8 +154,20 @@ class State:
             return wide
         high = self._vgpr[register + 1]
         if high is not None and high.size == 1 and high[0, 0] == 0:
-            return ScaledIndex(0, self.read_vgpr(register), 0)
+            index, distance = self.read_moved(register)
+            return ScaledIndex(distance & MASK64, index, 0)
         return None
+
+    def read_moved(self, register: int) -> tuple[Vector32, int]:
+        """An array and what is to be added to it; the sum is in 0..2**32-1 everywhere."""
+        return self._moved[register] or (self.read_vgpr(register), 0)
+
+    def write_moved(self, register: int, index: Vector32, distance: int) -> None:
+        """Write all lanes of a register with a sum that `read_moved` may return; only while every lane is active."""
+        self._store32(register, index)
+        if distance:
+            self._vgpr[register] = None
+            self._moved[register] = (index, distance)
 
     def write_vgpr(self, register: int, value: Vector32) -> None:
         """Write the active lanes. `value`: uint32, anything that broadcasts to [waves, 64]."""
@@ -190,6 +204,7 @@ class State:
             if vgpr[register - 1] is None:
                 self._half(register - 1)
             wide[register - 1] = None
+        self._moved[register] = None
         vgpr[register] = value if value.ndim == 2 else value.reshape(1, -1)
 
     def write_scaled(self, register: int, value: ScaledIndex) -> None:
@@ -208,10 +223,16 @@ class State:
             wide[register + 1] = None
         wide[register] = value
         vgpr[register] = vgpr[register + 1] = None
+        self._moved[register] = self._moved[register + 1] = None
 
     def _half(self, register: int) -> Vector32:
-        """Split a pair: the half that `register` is becomes an array of its own."""
-        if self._wide[register] is not None:
+        """Make an array of its own of the half of a pair, or of the sum, that `register` is."""
+        moved = self._moved[register]
+        if moved is not None:
+            value = moved[0] + _U32(moved[1] & MASK32)
+            self.patterns.note_sum(value, *moved)
+            self._moved[register] = None
+        elif self._wide[register] is not None:
             value = self.read_vgpr64(register).astype(_U32)
         elif self._wide[register - 1] is not None:
             value = (self.read_vgpr64(register - 1) >> _HALF).astype(_U32)

@@ -39,7 +39,12 @@ def _compile_add(instruction: Instruction, context: CompileContext) -> Compiled:
     codes = source_codes(instruction, 2)
     vectors = [code - VGPR_BASE for code in codes if code >= VGPR_BASE]
     others = [code for code in codes if code < VGPR_BASE]
-    if not callable(plain) or len(vectors) != 1 or others[0] in (SDWA_SOURCE, DPP_SOURCE) or field(instruction, "clamp"):
+    if (
+        not callable(plain)
+        or len(vectors) != 1
+        or others[0] in (SDWA_SOURCE, DPP_SOURCE)
+        or field(instruction, "clamp")
+    ):
         return plain
     amount, register, target = scalar_reader(others[0], instruction.literal), vectors[0], destination(instruction)
 

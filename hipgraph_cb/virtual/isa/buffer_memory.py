@@ -8,17 +8,25 @@ records where an index is used with a stride. A word of a wider access is checke
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from hipgraph_cb.virtual.isa.global_memory import NARROW_LOADS, NARROW_STORES, WORDS, narrow_result, vector_register
+from hipgraph_cb.virtual.isa.lane_mask import all_ones
 from hipgraph_cb.virtual.isa.lds_transfer import store_to_lds
+from hipgraph_cb.virtual.isa.linear_access import (
+    Linear,
+    from_origins,
+    load_linear,
+    load_masked,
+    store_linear,
+)
 from hipgraph_cb.virtual.isa.memory_access import Addresses, load_narrow, load_words, store_narrow, store_words
-from hipgraph_cb.virtual.isa.operands import scalar_reader
+from hipgraph_cb.virtual.isa.operands import constant32, scalar_reader
 from hipgraph_cb.virtual.isa.registry import CompileContext, Compiled, UnsupportedInstruction, semantics
-from hipgraph_cb.virtual.isa.state import LANES, State, Vector32, uniform
+from hipgraph_cb.virtual.isa.state import LANES, Bits, State, Vector32, uniform
 
 if TYPE_CHECKING:
     from hipgraph_cb.virtual.isa.instruction import Instruction
@@ -107,6 +115,79 @@ def _distance(descriptor: Descriptor, index: Any, offset: Any) -> Any:
     return rows + member * ELEMENT_SIZE + rest
 
 
+class LinearRange(NamedTuple):
+    """An access without index or swizzle: where, and the register and the size of the range that it is checked with.
+
+    The register plus the bytes of the access must not exceed the size.
+    """
+
+    place: Linear
+    offset: Vector32
+    room: int
+
+
+def _linear_range(instruction: Instruction) -> Callable[[State], LinearRange | None]:
+    """The usual access, through an offset register; None when it is of another kind."""
+    fields = instruction.fields
+    vaddr, immediate = fields["vaddr"], fields["offset"]
+    scalar_offset = scalar_reader(fields["soffset"], instruction.literal)
+    if fields["idxen"] or not fields["offen"]:
+        return lambda state: None
+
+    def locate(state: State) -> LinearRange | None:
+        descriptor = read_descriptor(state, instruction)
+        moved = scalar_offset(state)
+        if descriptor.swizzled or descriptor.adds_thread_id or type(moved) is not int:
+            return None
+        distance, offset = moved + immediate, state.read_vgpr(vaddr)
+        if type(descriptor.records) is not int:
+            return None
+        origin = descriptor.base + (distance - state.memory.base)
+        place = Linear(origin, offset, 0) if type(origin) is int else from_origins(origin, offset)
+        return None if place is None else LinearRange(place, offset, descriptor.records - distance)
+
+    return locate
+
+
+def _lanes_within(state: State, given: LinearRange, count: int) -> Bits | Literal[True] | None:
+    """The active lanes that have all of `count` words in range, [waves, 64]; True for every lane of every wave.
+
+    None when some lane has a part of its words in range.
+    """
+    offset, limit = given.offset, given.room - 4 * count
+    if int(offset.max()) <= limit:
+        return True if state.active is None else state.active
+    inside = offset <= limit
+    if count > 1 and not np.array_equal(inside, offset <= given.room - 4):
+        return None
+    lanes: Bits = state.full(inside)
+    return lanes if state.active is None else lanes & state.active
+
+
+def _load_linear(state: State, given: LinearRange, count: int) -> list[Vector32] | None:
+    """Words of all lanes, zero where they are out of range; None where this is not the way."""
+    lanes = _lanes_within(state, given, count)
+    if lanes is None:
+        return None
+    if lanes is True:
+        return load_linear(state, given.place, count)
+    if not lanes.any():
+        return [constant32(0)] * count
+    loaded = load_masked(state, given.place, count, lanes)
+    return None if loaded is None else [word & all_ones(lanes) for word in loaded]
+
+
+def _store_linear(state: State, given: LinearRange, words: list[Vector32]) -> bool:
+    """Store the words of the lanes in range; False where this is not the way."""
+    lanes = _lanes_within(state, given, len(words))
+    if lanes is None:
+        return False
+    if lanes is True or lanes is state.active:
+        return store_linear(state, given.place, words)
+    with state.narrowed(lanes):
+        return store_linear(state, given.place, words)
+
+
 def _offsets(
     state: State, instruction: Instruction, addresses: Addresses, lanes: NDArray[np.bool_], size: int
 ) -> Addresses:
@@ -138,7 +219,15 @@ def _compile_load(instruction: Instruction, context: CompileContext) -> Compiled
     if instruction.fields["lds"]:
         return _lds_step(instruction, count)
 
+    linear = _linear_range(instruction)
+
     def step(state: State) -> None:
+        given = linear(state)
+        loaded = None if given is None else _load_linear(state, given, count)
+        if loaded is not None:
+            for index, word in enumerate(loaded):
+                state.write_vgpr(destination + index, word)
+            return
         place = places(state)
         loaded = [_load_word(state, instruction, place, index) for index in range(count)]
         for index, word in enumerate(loaded):
@@ -169,8 +258,12 @@ def _compile_store(instruction: Instruction, context: CompileContext) -> Compile
     del context
     count = WORDS[instruction.mnemonic.removeprefix("buffer_store_")]
     places, source = buffer_places(instruction), vector_register(instruction, "vdata")
+    linear = _linear_range(instruction)
 
     def step(state: State) -> None:
+        given = linear(state)
+        if given is not None and _store_linear(state, given, [state.read_vgpr(source + n) for n in range(count)]):
+            return
         place = places(state)
         for index in range(count):
             lanes = in_range(state, place, 4 * index + 4)

@@ -125,8 +125,8 @@ def div_scale(value: Float, denominator: Float, numerator: Float, form: Format) 
     value, denominator, numerator = np.broadcast_arrays(value, denominator, numerator)
     flags = np.zeros(value.shape, np.bool_)
     scaled = value.copy()
-    chosen = [operand.reshape(-1)[lanes] for operand in (value, denominator, numerator)]
-    scaled.reshape(-1)[lanes], flags.reshape(-1)[lanes] = _scale_by_the_rules(*chosen, form)
+    chosen, below, above = (operand.reshape(-1)[lanes] for operand in (value, denominator, numerator))
+    scaled.reshape(-1)[lanes], flags.reshape(-1)[lanes] = _scale_by_the_rules(chosen, below, above, form)
     return scaled, flags
 
 
@@ -222,8 +222,9 @@ def div_fixup(quotient: Float, denominator: Float, numerator: Float) -> Float:
     fixed = np.ascontiguousarray(bits).view(quotient.dtype)
     lanes = exceptional((quotient, denominator, numerator), form, _plain_fixup(form))
     if lanes is not None:
-        chosen = [np.broadcast_to(operand, fixed.shape).reshape(-1)[lanes] for operand in (quotient, denominator, numerator)]
-        fixed.reshape(-1)[lanes] = _fixup_by_the_rules(*chosen, form)
+        operands = (np.broadcast_to(operand, fixed.shape) for operand in (quotient, denominator, numerator))
+        chosen, below, above = (operand.reshape(-1)[lanes] for operand in operands)
+        fixed.reshape(-1)[lanes] = _fixup_by_the_rules(chosen, below, above, form)
     return fixed
 
 

@@ -34,7 +34,7 @@ def fma32(a: NDArray[np.float32], b: NDArray[np.float32], c: NDArray[np.float32]
     # From here on the memory of the sum serves for the tests: what stays in the cache is what counts.
     tails = total.view(_I64)
     np.left_shift(tails, _TAIL, out=tails)
-    if tails.min() == _HALF_TAIL or _has_denormal(result, total):
+    if (tails.min() == _HALF_TAIL or _has_denormal(result, total)) and not _is_certainly_exact(a, b, c, result):
         _round_doubtful((a, b, c), result)
     return result
 
@@ -47,6 +47,28 @@ def _has_denormal(values: NDArray[np.float32], scratch: NDArray[np.float64]) -> 
         return False
     magnitudes -= _U32(1)  # zero becomes the largest
     return smallest > 0 or int(magnitudes.min()) < _SMALLEST_NORMAL - 1
+
+
+def _is_certainly_exact(a: Any, b: Any, c: Any, result: NDArray[np.float32]) -> bool:
+    """Whether no bit of any term lies so low that an f64 could not hold it in the sum.
+
+    With a factor of few bits that is equal in all lanes, as in y += 2.5 * x, half-way sums abound, but are exact.
+    """
+    if a.size > 1 and b.size > 1:
+        return False
+    highest = (int((result.view(_U32) << _U32(1)).max()) >> 24) - 126  # the sums are below two to the power of this
+    return highest - min(_lowest_bit(a) + _lowest_bit(b), _lowest_bit(c)) <= 53
+
+
+def _lowest_bit(values: NDArray[np.float32]) -> int:
+    """An exponent such that all values are multiples of two to that power."""
+    magnitudes = values.view(_U32) << _U32(1)
+    if values.size == 1:
+        bits = int(magnitudes.flat[0])
+        significand = bits & 0xFFFFFF | (1 << 24 if bits >> 24 else 0)
+        return max(bits >> 24, 1) - 151 + (significand & -significand).bit_length() - 1
+    magnitudes -= _U32(1)  # zero, a multiple of anything, becomes the largest
+    return max(int(magnitudes.min()) + 1 >> 24, 1) - 150
 
 
 def _round_doubtful(operands: tuple[Any, ...], result: NDArray[np.float32]) -> None:

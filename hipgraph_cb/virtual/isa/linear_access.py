@@ -25,10 +25,10 @@ NO_SADDR = 0x7F
 
 
 class Linear(NamedTuple):
-    """Bytes `origin` + (`index` << `shift`) of the arena; `origin` may be negative, `index` is any register shape."""
+    """Bytes `origin` + (`indices` << `shift`) of the arena. `origin` may be negative; `indices`: any register shape."""
 
     origin: int
-    index: Vector32
+    indices: Vector32
     shift: int
 
 
@@ -49,11 +49,21 @@ def linear_place(instruction: Instruction) -> Callable[[State], Linear | None]:
     def from_base(state: State) -> Linear | None:
         base = state.read_sgpr64(base_register)
         if type(base) is not int:
-            return None
+            return from_origins(
+                np.asarray(base).view(np.int64) + (offset - state.memory.base), state.read_vgpr(register)
+            )
         index, distance = state.read_moved(register)
         return Linear(base + distance + offset - state.memory.base, index, 0)
 
     return from_base
+
+
+def from_origins(origins: NDArray[np.int64], index: Vector32) -> Linear | None:
+    """`origins` (bytes of the arena, [waves, 1]) plus `index`; None when they are too far apart for 32 bits."""
+    first = int(origins.min())
+    if int(origins.max()) - first + int(index.max()) >= 1 << 32:
+        return None
+    return Linear(first, index + (origins - first).astype(np.uint32), 0)
 
 
 def load_linear(state: State, place: Linear, count: int) -> list[Vector32] | None:
@@ -80,23 +90,23 @@ def load_linear(state: State, place: Linear, count: int) -> list[Vector32] | Non
 
 def load_masked(state: State, place: Linear, count: int, lanes: Bits) -> list[Vector32] | None:
     """Like `load_linear` of the lanes in `lanes` (not empty, [waves, 64]); the others hold anything."""
-    index = state.full(place.index)
+    index = state.full(place.indices)
     safe = index.flat[int(lanes.argmax())]
     dense = np.bitwise_xor(index, safe)
     dense &= all_ones(lanes)
     dense ^= safe
-    return load_linear(state, place._replace(index=dense), count)
+    return load_linear(state, place._replace(indices=dense), count)
 
 
 def store_linear(state: State, place: Linear, values: list[Vector32]) -> bool:
     """Consecutive words of the active lanes, as `store_words` does it; False where that is not possible."""
-    index = state.full(place.index)
-    pattern = state.patterns.of(place.index) if state.active is None and index is place.index else None
+    index = state.full(place.indices)
+    pattern = state.patterns.of(place.indices) if state.active is None and index is place.indices else None
     if state.active is not None:
         index = active_only(state, index)
         if not index.size:
             return True
-    place = place._replace(index=index)
+    place = place._replace(indices=index)
     if not _is_inside(state, place, pattern, len(values)):
         return False
     values = [active_only(state, state.full(value)) for value in values]
@@ -119,7 +129,9 @@ def _is_inside(state: State, place: Linear, pattern: Pattern | None, count: int)
     origin, index, shift = place
     low, high = (int(index.min()), int(index.max())) if pattern is None else (pattern.low, pattern.high)
     base = state.memory.base + origin
-    return origin + (low << shift) >= 0 and state.memory.holds(base + (low << shift), base + (high << shift) + 4 * count)
+    return origin + (low << shift) >= 0 and state.memory.holds(
+        base + (low << shift), base + (high << shift) + 4 * count
+    )
 
 
 def _word_indices(place: Linear) -> tuple[int, NDArray[np.intp]] | None:

@@ -46,7 +46,10 @@ class Pattern:
         The caller has checked that they are inside, and that `origin` and the distances are multiples of four.
         """
         steps = tuple(unit * step for step in self.steps)
-        return np.ndarray(self.sizes, np.uint32, buffer=memory, offset=origin + unit * self.start, strides=steps)
+        view: NDArray[np.uint32] = np.ndarray(
+            self.sizes, np.uint32, buffer=memory, offset=origin + unit * self.start, strides=steps
+        )
+        return view
 
     def is_aligned(self, unit: int) -> bool:
         """Whether `unit` times any index is a multiple of four."""
@@ -148,7 +151,7 @@ class Patterns:
         low, high = found[1].low, found[1].high
         rest = distance & 0xFFFFFFFF
         for possible in (rest, rest - (1 << 32)):
-            if 0 <= low + possible and high + possible < 1 << 32:
+            if low + possible >= 0 and high + possible < 1 << 32:
                 return possible
         return None
 

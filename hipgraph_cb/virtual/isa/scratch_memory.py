@@ -10,11 +10,11 @@ import numpy as np
 from hipgraph_cb.virtual.isa.global_memory import (
     NARROW_LOADS,
     NARROW_STORES,
-    NO_SADDR,
     WORDS,
     narrow_result,
     vector_register,
 )
+from hipgraph_cb.virtual.isa.linear_access import NO_SADDR
 from hipgraph_cb.virtual.isa.memory_access import Addresses
 from hipgraph_cb.virtual.isa.private_memory import (
     load_private_narrow,

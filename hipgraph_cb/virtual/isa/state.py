@@ -229,7 +229,7 @@ class State:
         """Make an array of its own of the half of a pair, or of the sum, that `register` is."""
         moved = self._moved[register]
         if moved is not None:
-            value = moved[0] + _U32(moved[1] & MASK32)
+            value: Vector32 = moved[0] + _U32(moved[1] & MASK32)
             self.patterns.note_sum(value, *moved)
             self._moved[register] = None
         elif self._wide[register] is not None:

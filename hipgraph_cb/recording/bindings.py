@@ -211,6 +211,10 @@ def check_bound(recording: Recording, bound: Mapping[int, BoundRange], objects: 
 
 def check_late(recording: Recording, bound: Mapping[int, BoundRange], objects: Mapping[int, object]) -> None:
     """The rules that wait for the bindings, for commands whose slots are all known."""
+    if recording.needs_slots_apart:
+        from hipgraph_cb.recording.aliasing import check_slots_apart
+
+        check_slots_apart(recording, bound, objects)
     memory = _Memory(objects, bound)
     for index in sorted({index for use in recording.slots for index in use.late}):
         command = recording[index]

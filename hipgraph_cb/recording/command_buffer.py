@@ -86,7 +86,8 @@ class CommandBuffer:
                 are certain, which is never so where the access of a kernel is not known.
             dependencies: "barriers": commands wait for what stands before a barrier; "inferred": also for every command
                 before them that touches the same bytes, one of the two writing, so that no barrier is needed for
-                memory that the arguments show.
+                memory that the arguments show. Slots are then to hold memory apart from each other's and from that
+                of the other buffers, wherever one is written; a replay checks it.
             build: makes a program of the recording at `end`.
         """
         text(label)
@@ -95,7 +96,7 @@ class CommandBuffer:
         self._state = State.INITIAL
         self._thread: int | None = None
         self._hazards = hazard_policy(hazards)
-        self._inferred = _is_inferred(dependencies, binding_capacity)
+        self._inferred = _is_inferred(dependencies)
         self._build = build
         self._recording: Recording | None = None
         self._program: ProgramLike | None = None
@@ -549,6 +550,7 @@ class CommandBuffer:
             groups=self._groups.finish(),
         )
         if self._inferred:
+            _check_inferable(recording)
             return inferred(recording)
         return ordered_by_events(recording) if recording.resources.events else recording
 
@@ -584,18 +586,22 @@ class CommandBuffer:
         return "a command buffer" if self.label is None else f"command buffer {self.label!r}"
 
 
-def _is_inferred(dependencies: str, binding_capacity: int) -> bool:
+def _is_inferred(dependencies: str) -> bool:
     if dependencies not in ("barriers", "inferred"):
         raise InvalidArgumentError(
             "dependencies is no policy", found=repr(dependencies), allowed="'barriers', 'inferred'"
         )
-    if dependencies == "inferred" and binding_capacity:
+    return dependencies == "inferred"
+
+
+def _check_inferable(recording: Recording) -> None:
+    if recording.slots and recording.resources.events:
         raise UnimplementedError(
-            "dependencies cannot be inferred between slots",
-            found=f"dependencies='inferred', binding_capacity={binding_capacity}",
+            "end: dependencies cannot be inferred where slots and events come together",
+            where="a recording" if recording.label is None else f"recording {recording.label!r}",
+            found=f"{len(recording.slots)} slots, {len(recording.resources.events)} events",
             next_step="use barriers, or record direct buffers",
         )
-    return dependencies == "inferred"
 
 
 _NO_MASKS = (None, None, None, None)

@@ -2,18 +2,20 @@
 
 The accesses are those of `hazards`: an unknown one counts as read and written, so an inferred order is safe as long as
 kernels stay within the ranges they are given and memory they reach by other ways (pointers in memory, variables of the
-code object) is declared with `reads=` and `writes=`. There are no slots here: what they hold is not known in time.
+code object) is declared with `reads=` and `writes=`. Every slot counts as memory of its own; a replay refuses bindings
+for which that is not so (`bindings.check_slots_apart`).
 """
 
 from __future__ import annotations
 
 from bisect import bisect_left
 
-from hipgraph_cb.recording.commands import Range
+from hipgraph_cb.recording.commands import Location, SlotRange
 from hipgraph_cb.recording.dependencies import Dependencies
 from hipgraph_cb.recording.hazards import Access, AccessReader
 from hipgraph_cb.recording.order import dependencies_of
 from hipgraph_cb.recording.recording import Recording
+from hipgraph_cb.recording.validation import LARGEST
 
 
 def infer(recording: Recording) -> Dependencies:
@@ -22,7 +24,7 @@ def infer(recording: Recording) -> Dependencies:
     Barriers that were recorded hold as well, for they may order what no access shows.
     """
     reader = AccessReader(recording)
-    memories: dict[int, _Memory] = {}
+    memories: dict[tuple[bool, int], _Memory] = {}
 
     def conflicts_of(index: int, is_behind_barrier: bool) -> set[int]:
         if is_behind_barrier:
@@ -55,18 +57,23 @@ def with_dependencies(recording: Recording, dependencies: Dependencies) -> Recor
     )
 
 
-def _enter(memories: dict[int, _Memory], index: int, accesses: list[Access]) -> set[int]:
+def _enter(memories: dict[tuple[bool, int], _Memory], index: int, accesses: list[Access]) -> set[int]:
     """Enter a command into the histories; returns whom it must wait for."""
     waits: set[int] = set()
-    for place, _reads, writes, _known in accesses:
-        if isinstance(place, Range):
-            memories.setdefault(place.resource, _Memory()).collect(
-                place.offset, place.offset + place.length, writes, waits
-            )
-    for place, _reads, writes, _known in accesses:
-        if isinstance(place, Range):
-            memories[place.resource].mark(place.offset, place.offset + place.length, index, writes)
+    spans = [(_key(place), place.offset, _end(place), writes) for place, _reads, writes, _known in accesses]
+    for key, start, end, writes in spans:
+        memories.setdefault(key, _Memory()).collect(start, end, writes, waits)
+    for key, start, end, writes in spans:
+        memories[key].mark(start, end, index, writes)
     return waits
+
+
+def _key(place: Location) -> tuple[bool, int]:
+    return isinstance(place, SlotRange), place[0]
+
+
+def _end(place: Location) -> int:
+    return LARGEST if place.length is None else place.offset + place.length
 
 
 class _Segment:

@@ -94,6 +94,18 @@ class Recording(Sequence[Command]):
             return tuple((wait, index) for index, waits in enumerate(self.dependencies) for wait in waits)
         return LayerEdges(self.layers)
 
+    @property
+    def needs_slots_apart(self) -> bool:
+        """Whether the order of the commands was inferred as if every slot held memory of its own."""
+        return self.dependencies is not None and not self.resources.events and bool(self.slots)
+
+    @cached_property
+    def touched(self) -> dict[tuple[bool, int], tuple[int, int, bool]]:
+        """What the commands touch of each slot and buffer. See `recording.aliasing`."""
+        from hipgraph_cb.recording.aliasing import touched
+
+        return touched(self)
+
     @cached_property
     def slots(self) -> tuple[SlotUse, ...]:
         """What the commands ask of each slot of the binding table, up to the last one used."""

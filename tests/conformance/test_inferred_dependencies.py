@@ -63,3 +63,21 @@ def test_a_device_refuses_what_certainly_misses_a_barrier(device, zeros):
     cb.copy_buffer(first, second)
     with pytest.raises(FailedPreconditionError, match="a barrier is missing"):
         cb.end()
+
+
+def test_slots_are_ordered_by_what_commands_do_to_them(device, kernels, zeros):
+    from hipgraph_cb import Slot
+    from hipgraph_cb.errors import InvalidArgumentError
+
+    with device.command_buffer(dependencies="inferred", binding_capacity=3) as cb:
+        cb.update_buffer(Slot(0, 0, 16), np.arange(4, dtype=np.uint32))
+        cb.dispatch(kernels["scale_and_offset"], 1, args=[Slot(0, 0, 16), Slot(1, 0, 16), 2, 1])
+        cb.dispatch(kernels["scale_and_offset"], 1, args=[Slot(1, 0, 16), Slot(2, 0, 16), 10, 0])
+        cb.fill_buffer(Slot(1, 0, 16), 7)
+    for _ in range(3):
+        tables = [zeros(16), zeros(16), zeros(16)]
+        cb.replay(bindings=tables)
+        assert tables[2].to_host(np.uint32).tolist() == [10, 30, 50, 70]
+        assert tables[1].to_host(np.uint32).tolist() == [7, 7, 7, 7]
+    with pytest.raises(InvalidArgumentError, match="slot 0 and slot 2 are the same memory"):
+        cb.replay(bindings=[tables[0], tables[1], tables[0]])

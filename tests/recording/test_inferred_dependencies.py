@@ -4,12 +4,14 @@ import random
 import re
 
 import pytest
-from support.fakes import FakeBuffer
+from support.fakes import FakeBuffer, FakeEvent
 from support.kernels import clang_kernels
 
 from hipgraph_cb.errors import InvalidArgumentError, UnimplementedError
+from hipgraph_cb.recording.bindings import resolve
 from hipgraph_cb.recording.command_buffer import CommandBuffer
 from hipgraph_cb.recording.dependencies import CommandNode, JoinPolicy, levels
+from hipgraph_cb.recording.resources import Slot
 
 
 def record(*calls):
@@ -129,13 +131,74 @@ def test_every_conflict_is_ordered_and_every_edge_is_a_conflict(seed):
             assert set(cb.recording.dependencies[second]) <= conflicts
 
 
-def test_slots_and_unknown_policies_are_refused():
-    with pytest.raises(UnimplementedError) as caught:
-        CommandBuffer(dependencies="inferred", binding_capacity=2)
-    assert str(caught.value) == (
-        "dependencies cannot be inferred between slots\n"
-        "  found: dependencies='inferred', binding_capacity=2\n"
-        "  next: use barriers, or record direct buffers"
-    )
+def test_unknown_policies_are_refused():
     with pytest.raises(InvalidArgumentError, match="dependencies is no policy"):
         CommandBuffer(dependencies="guessed")
+
+
+def with_slots(*calls):
+    with CommandBuffer(dependencies="inferred", binding_capacity=3, label="step") as cb:
+        for call in calls:
+            call(cb)
+    return cb.recording
+
+
+def test_a_slot_is_memory_of_its_own(x):
+    recording = with_slots(
+        fill(Slot(0, 0, 32)),
+        fill(Slot(0, 32, 32)),
+        fill(Slot(1, 0, 32)),
+        copy(Slot(0, 16, 32), x.view(0, 32)),
+        fill(Slot(0)),
+        copy(x.view(0, 16), Slot(1, 0, 16)),
+    )
+    assert recording.dependencies == ((), (), (), (0, 1), (0, 1, 3), (2, 3))
+
+
+def test_slots_that_share_written_memory_are_refused_at_replay(x, y):
+    recording = with_slots(
+        fill(Slot(0, 0, 32)), copy(Slot(1, 0, 16), Slot(2, 0, 16)), copy(Slot(2, 0, 4), x.view(8, 4))
+    )
+    place = {"next": "  next: bind memory that lies apart, or order the commands with barriers"}
+    resolve(recording, [y.view(0, 32), y.view(32, 16), y.view(48, 16)])
+    resolve(recording, [y.view(0, 40), y.view(32, 16), y.view(48, 16)])  # what nobody touches does not matter
+    for table, names, found in (
+        ([y.view(0, 32), y.view(24, 16), y.view(48, 16)], "slot 0 and slot 1", "0 to 32 and 24 to 40"),
+        ([y.view(0, 32), y.view(40, 16), y.view(16, 16)], "slot 0 and slot 2", "0 to 32 and 16 to 32"),
+        ([y.view(0, 32), y.view(40, 16), x.view(0, 16)], "slot 2 and `x`", "0 to 16 and 8 to 12"),
+    ):
+        with pytest.raises(InvalidArgumentError) as caught:
+            resolve(recording, table)
+        assert str(caught.value) == (
+            f"{names} are the same memory, which inferred dependencies do not allow\n"
+            f"  found: bytes {found} of one buffer, one of them written\n"
+            "  allowed: slots that hold memory of their own wherever one is written\n"
+            f"{place['next']}"
+        )
+
+
+def test_slots_may_share_memory_that_is_only_read(x, y):
+    recording = with_slots(copy(Slot(0, 0, 16), x.view(0, 16)), copy(Slot(1, 0, 16), x.view(16, 16)))
+    resolve(recording, [y, y])
+
+
+def test_slots_that_share_memory_are_no_matter_where_barriers_order_them(y):
+    with CommandBuffer(binding_capacity=2) as cb:
+        cb.fill_buffer(Slot(0, 0, 16), 0)
+        cb.execution_barrier()
+        cb.fill_buffer(Slot(1, 0, 16), 0)
+    resolve(cb.recording, [y, y])
+
+
+def test_slots_and_events_together_are_refused(x):
+    cb = CommandBuffer(dependencies="inferred", binding_capacity=1, label="step").begin()
+    cb.fill_buffer(Slot(0, 0, 4), 0)
+    cb.signal_event(FakeEvent())
+    with pytest.raises(UnimplementedError) as caught:
+        cb.end()
+    assert str(caught.value) == (
+        "end: dependencies cannot be inferred where slots and events come together\n"
+        "  where: recording 'step'\n"
+        "  found: 1 slots, 1 events\n"
+        "  next: use barriers, or record direct buffers"
+    )

@@ -239,6 +239,7 @@ class Device(Resource):
         validate: bool = True,
         hazards: str = "ignore",
         dependencies: str = "barriers",
+        update: str = "exec",
     ) -> CommandBuffer:
         """A recorder whose `end()` also makes the program for this device.
 
@@ -249,11 +250,14 @@ class Device(Resource):
             validate: check every command; the rules of the recorder's states stay in force without it.
             hazards: what `end` does about missing barriers: "ignore", "warn", or "raise" for those that are certain.
             dependencies: "barriers", or "inferred" from what the commands read and write.
+            update: what a replay with other bindings does: "exec" changes the nodes of the executable graph that are
+                concerned, "reinstantiate" makes the graph anew. Both have the same effect; `exec` costs what changes.
+                The HSA backend, which writes packets for each replay, knows no difference.
         """
         from hipgraph_cb.recording.command_buffer import CommandBuffer
 
         self.check_open("command_buffer")
-        policy = self._join_policy(join)
+        policy, update = self._join_policy(join), _update_policy(update)
         return CommandBuffer(
             label=label,
             binding_capacity=binding_capacity,
@@ -262,7 +266,7 @@ class Device(Resource):
             owner=self,
             hazards=hazards,
             dependencies=dependencies,
-            build=lambda recording: self._program(recording, None, policy),
+            build=lambda recording: self._program(recording, None, policy, update),
         )
 
     def program(
@@ -270,20 +274,21 @@ class Device(Resource):
         recording: Recording,
         resources: Mapping[int | str, Any] | None = None,
         join: JoinPolicy | str | None = None,
+        update: str = "exec",
     ) -> Program:
         """Make a program of a recording; programs of one recording are independent.
 
         Args:
             recording: from a command buffer or from a file.
             resources: buffers, views and executables by resource id or label, in place of those it was recorded with.
-            join: as for `command_buffer`.
+            join, update: as for `command_buffer`.
 
         Raises:
             NotFoundError: a resource is missing.
             FailedPreconditionError: a resource is closed or belongs to another device.
         """
         self.check_open("program")
-        return self._program(recording, resources, self._join_policy(join))
+        return self._program(recording, resources, self._join_policy(join), _update_policy(update))
 
     def event(self, label: str | None = None) -> Event:
         """A new event, not signalled. Recordings signal it, reset it and wait for it; see `CommandBuffer`."""
@@ -337,7 +342,7 @@ class Device(Resource):
 
     @abstractmethod
     def _program(
-        self, recording: Recording, resources: Mapping[int | str, Any] | None, policy: JoinPolicy
+        self, recording: Recording, resources: Mapping[int | str, Any] | None, policy: JoinPolicy, update: str
     ) -> Program: ...
 
     def _event(self, label: str | None) -> Event:
@@ -345,6 +350,12 @@ class Device(Resource):
 
     @abstractmethod
     def _stream(self, label: str | None) -> Stream: ...
+
+
+def _update_policy(update: object) -> str:
+    if update not in ("exec", "reinstantiate"):
+        raise InvalidArgumentError("unknown update policy", found=repr(update), allowed="'exec', 'reinstantiate'")
+    return str(update)
 
 
 def _code_object_bytes(source: object, label: str | None) -> tuple[bytes, str | None]:

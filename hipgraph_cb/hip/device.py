@@ -95,11 +95,11 @@ class HipDevice(BackendDevice):
         return self._adopt(HipExecutable(self, verified, label))
 
     def _program(
-        self, recording: Recording, resources: Mapping[int | str, Any] | None, policy: JoinPolicy
+        self, recording: Recording, resources: Mapping[int | str, Any] | None, policy: JoinPolicy, update: str
     ) -> HipProgram:
         self.check_open("program")
         self.backlog.sweep()
-        return self._adopt(HipProgram(self, recording, resources, policy))
+        return self._adopt(HipProgram(self, recording, resources, policy, update))
 
     def _event(self, label: str | None) -> HipEvent:
         return self._adopt(HipEvent(self, label))

@@ -52,12 +52,14 @@ class HipProgram(Program):
         recording: Recording,
         substitutes: Mapping[int | str, Any] | None,
         policy: JoinPolicy,
+        update: str,
     ) -> None:
         super().__init__(recording)
         check_supported(recording, {*IN_GRAPHS, DispatchIndirect}, device.backend)
         self._device = device
         self._api = device.api
         self._policy = policy
+        self._changes_nodes = update == "exec"
         self._default_queue = device.queue_of(None)
         self._resources = BoundResources(device, recording, substitutes, (HipBuffer, HipExecutable))
         self._work = "a program without a label" if self.label is None else f"program `{self.label}`"
@@ -179,7 +181,12 @@ class HipProgram(Program):
     def _build(self, arguments: CommandArguments) -> ProgramGraphs:
         self._api.make_current()
         graphs = ProgramGraphs.build(
-            self._api, self._recording, self._steps, self._policy, arguments, changeable=self._has_slots
+            self._api,
+            self._recording,
+            self._steps,
+            self._policy,
+            arguments,
+            changeable=self._has_slots and self._changes_nodes,
         )
         former = self._needs.take(graphs)
         if former is not None:
@@ -194,7 +201,7 @@ class HipProgram(Program):
             if with_graph:
                 self._build(arguments)
             self._arguments = arguments
-            self._slots = slots = SlotRecord(self._recording, arguments)
+            self._slots = slots = SlotRecord(self._recording, arguments, self._changes_nodes)
             self._needs.bound_handles = slots.handles
             return
         former = slots.handles

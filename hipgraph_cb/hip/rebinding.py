@@ -23,11 +23,15 @@ Table = Mapping[int, "BoundRange"]
 class SlotRecord:
     """The table that a program runs with: the one in its `arguments`.
 
+    Args:
+        changes_nodes: whether the nodes of a graph may be changed; if not, it is made anew.
+
     Attributes:
         handles: what keeps the memory of the table alive.
     """
 
-    def __init__(self, recording: Recording, arguments: CommandArguments) -> None:
+    def __init__(self, recording: Recording, arguments: CommandArguments, changes_nodes: bool = True) -> None:
+        self._changes_nodes = changes_nodes
         self._recording = recording
         self.arguments = arguments
         self._stale: set[int] = set()
@@ -56,8 +60,10 @@ class SlotRecord:
         before, handles = self.arguments.slots, self.handles
         self.take(table)
         touched = sorted(self._stale)
+        if not touched:
+            return
         try:
-            if all(map(graphs.can_change, touched)):
+            if self._changes_nodes and all(map(graphs.can_change, touched)):
                 for index in touched:
                     graphs.change(index)
                     self._stale.discard(index)

@@ -91,9 +91,10 @@ class HsaDevice(BackendDevice):
         return self._adopt(HsaExecutable(self, verified, label))
 
     def _program(
-        self, recording: Recording, resources: Mapping[int | str, Any] | None, policy: JoinPolicy
+        self, recording: Recording, resources: Mapping[int | str, Any] | None, policy: JoinPolicy, update: str
     ) -> HsaProgram:
-        """The join policy means nothing here: a barrier is a bit in a packet, however wide the layers are."""
+        """The policies mean nothing here: a barrier is a bit in a packet, however wide the layers are, and every replay
+        writes its packets."""
         self.check_open("program")
         self.backlog.sweep()
         return self._adopt(HsaProgram(self, recording, resources))

@@ -153,6 +153,32 @@ def test_a_table_that_does_not_fit_is_refused_and_the_old_one_stays(device, zero
     assert target.to_host(np.uint32).tolist() == [1, 1, 1, 1]
 
 
+@pytest.mark.parametrize("update", ["exec", "reinstantiate"])
+def test_both_ways_of_rebinding_have_the_same_effect(device, kernels, zeros, update):
+    with device.command_buffer(binding_capacity=3, update=update) as cb:
+        cb.update_buffer(Slot(0, 0, 16), words(1, 2, 3, 4))
+        cb.execution_barrier()
+        cb.dispatch(kernels["scale_and_offset"], 1, bindings=[Slot(0), Slot(1)], constants=[2, 0])
+        cb.execution_barrier()
+        cb.copy_buffer(Slot(1, 0, 16), Slot(2, 0, 16))
+        cb.fill_buffer(Slot(0, 0, 16), 7)
+    tables = [[zeros(16) for _ in range(3)] for _ in range(4)]
+    other = device.program(cb.recording, update=update)
+    for table in tables:
+        cb.replay(bindings=table)
+    other.replay(bindings=tables[0])
+    cb.replay()
+    for first, second, third in tables:
+        assert first.to_host(np.uint32).tolist() == [7] * 4
+        assert second.to_host(np.uint32).tolist() == third.to_host(np.uint32).tolist() == [2, 4, 6, 8]
+
+
+def test_an_unknown_way_of_rebinding_is_refused(device):
+    with pytest.raises(InvalidArgumentError) as caught:
+        device.command_buffer(update="never")
+    assert str(caught.value) == "unknown update policy\n  found: 'never'\n  allowed: 'exec', 'reinstantiate'"
+
+
 def test_entries_beyond_the_last_used_slot_are_ignored(device, zeros):
     target = zeros(4)
     with device.command_buffer(binding_capacity=4) as cb:

@@ -43,6 +43,21 @@ def test_only_nodes_whose_memory_changed_are_told(counting, device):
         assert counting.calls.count("hipGraphExecMemsetNodeSetParams") == changes
 
 
+def test_a_graph_made_anew_for_each_table_takes_the_one_before_with_it_when_it_is_done(counting, device):
+    x, y = device.allocate(16), device.allocate(16)
+    with device.command_buffer(binding_capacity=1, update="reinstantiate") as cb:
+        cb.fill_buffer(Slot(0), 1)
+    counting.busy = True
+    for table in ([x], [x], [y], [x]):
+        cb.replay(bindings=table)
+    assert counting.calls.count("hipGraphInstantiate") == 3
+    assert counting.kinds["graph"] == 0
+    assert counting.kinds["executable graph"] == 3
+    counting.busy = False
+    device.synchronize()
+    assert counting.kinds["executable graph"] == 1
+
+
 def test_a_closed_program_is_kept_until_its_launch_is_done(counting, device):
     cb = fill(device, device.allocate(16))
     counting.busy = True

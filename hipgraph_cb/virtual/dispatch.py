@@ -6,9 +6,11 @@ started, and from then on they take turns: kernels whose workgroups wait for eac
 
 from __future__ import annotations
 
+import os
 import random
 from collections import deque
 from collections.abc import Callable
+from contextlib import nullcontext
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -25,8 +27,10 @@ from hipgraph_cb.virtual.launch import WAVE_SIZE
 from hipgraph_cb.virtual.memory import MemoryFault
 
 if TYPE_CHECKING:
+    from hipgraph_cb.virtual.isa.state import State
     from hipgraph_cb.virtual.launch import KernelLike, Launch
     from hipgraph_cb.virtual.memory import Memory
+    from hipgraph_cb.virtual.trace import DispatchTrace
 
 PRELOAD_ENTRY = 256  # a kernel that wants kernel arguments preloaded is entered so many bytes behind its entry
 
@@ -39,11 +43,14 @@ class ExecutionSettings:
         chunk_lanes: lanes that are executed side by side (at least one workgroup).
         seed: the order of the chunks; None runs them in order.
         target: the processor whose instructions the code is made of.
+        trace: the file to which figures of each dispatch are appended (see trace.py); None for none. The default is
+            what the environment said when the virtual GPU was loaded.
     """
 
     chunk_lanes: int = 65536
     seed: int | None = None
     target: str = "gfx942"
+    trace: str | None = os.environ.get("HIPGRAPH_CB_TRACE") or None
 
 
 DEFAULTS = ExecutionSettings()
@@ -76,13 +83,14 @@ def execute(
         random.Random(settings.seed).shuffle(starts)
     waiting = deque(starts)
     started: deque[Chunk] = deque()
-    with np.errstate(all="ignore"):
+    trace = None if settings.trace is None else _trace(launch, settings.trace)
+    with np.errstate(all="ignore"), nullcontext() if trace is None else trace.recording():
         while waiting or started:
             if waiting:
                 first = waiting.popleft()
                 groups = min(per_chunk, launch.group_count - first)
-                started.append(_start(launch, memory, program, entry, first, groups))
-                chunk = started.pop()
+                state = _initial_state(launch, memory, entry, first, groups)
+                chunk = (Chunk if trace is None else trace.chunk)(state, program, entry)
             else:
                 chunk = started.popleft()
             _run_in_turns(chunk, started, interrupted)
@@ -97,7 +105,7 @@ def _run_in_turns(chunk: Chunk, started: deque[Chunk], interrupted: Callable[[],
             started.append(current)
 
 
-def _start(launch: Launch, memory: Memory, program: Program, entry: int, first: int, groups: int) -> Chunk:
+def _initial_state(launch: Launch, memory: Memory, entry: int, first: int, groups: int) -> State:
     placement = Placement(
         kernel=launch.kernel.name,
         code_address=launch.kernel.code_address,
@@ -108,7 +116,7 @@ def _start(launch: Launch, memory: Memory, program: Program, entry: int, first: 
         waves_per_group=launch.waves_per_group,
     )
     try:
-        state = initial_state(launch, memory, placement)
+        return initial_state(launch, memory, placement)
     except MemoryFault as error:
         raise DeviceFault(
             FaultKind.ILLEGAL_ADDRESS,
@@ -116,7 +124,12 @@ def _start(launch: Launch, memory: Memory, program: Program, entry: int, first: 
             kernel=launch.kernel.name,
             address=error.address,
         ) from error
-    return Chunk(state, program, entry)
+
+
+def _trace(launch: Launch, path: str) -> DispatchTrace:
+    from hipgraph_cb.virtual.trace import DispatchTrace
+
+    return DispatchTrace(launch, path)
 
 
 def _program(kernel: KernelLike, memory: Memory, settings: ExecutionSettings) -> tuple[Program, int]:

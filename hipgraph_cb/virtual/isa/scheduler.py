@@ -23,8 +23,9 @@ from hipgraph_cb.virtual.isa.placement import text_of
 from hipgraph_cb.virtual.isa.state import uniform
 
 if TYPE_CHECKING:
-    from hipgraph_cb.virtual.isa.lane_mask import LaneMask
+    from hipgraph_cb.virtual.isa.instruction import Instruction
     from hipgraph_cb.virtual.isa.program import Block, Program
+    from hipgraph_cb.virtual.isa.registry import Step
 from hipgraph_cb.virtual.isa.state import Bits, State
 
 PATIENCE = 1000
@@ -96,9 +97,19 @@ class Chunk:
             raise
         except Exception as error:
             index = len(block.steps) - length_hint(remaining) - 1
-            raise state.fault(
-                block.instructions[index], f"the virtual GPU failed: {type(error).__name__}: {error}"
-            ) from error
+            raise self._failed(block.instructions[index], error) from error
+
+    def _execute_step(self, step: Step, instruction: Instruction) -> None:
+        """One instruction, with the errors of `_execute`."""
+        try:
+            step(self._state)
+        except DeviceFault:
+            raise
+        except Exception as error:
+            raise self._failed(instruction, error) from error
+
+    def _failed(self, instruction: Instruction, error: Exception) -> DeviceFault:
+        return self._state.fault(instruction, f"the virtual GPU failed: {type(error).__name__}: {error}")
 
     def _fetch(self) -> Block:
         try:

@@ -1,0 +1,132 @@
+"""`HIPGRAPH_CB_TRACE=FILE`: one line of JSON a dispatch, with what its instructions did and how long they took.
+
+The format is described in docs/virtual_gpu.md. Without the variable none of this is imported.
+"""
+
+from __future__ import annotations
+
+import json
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from hipgraph_cb.errors import InvalidArgumentError
+from hipgraph_cb.virtual.faults import DeviceFault
+from hipgraph_cb.virtual.isa.scheduler import Chunk
+from hipgraph_cb.virtual.launch import WAVE_SIZE
+
+if TYPE_CHECKING:
+    from hipgraph_cb.virtual.isa.program import Block, Program
+    from hipgraph_cb.virtual.isa.state import State
+    from hipgraph_cb.virtual.launch import Launch
+
+_WRITING = threading.Lock()  # each device has a thread of its own
+
+
+@dataclass
+class OpcodeFigures:
+    """What one mnemonic did in a dispatch.
+
+    Attributes:
+        runs: how often the interpreter executed such an instruction, each time for all waves that stood there.
+        waves: wave-instructions: what hardware counts.
+        lanes: active lanes, summed over `waves`.
+        seconds: time in the interpreter's function; 0 for branches, barriers and ends, which belong to the rest.
+    """
+
+    runs: int = 0
+    waves: int = 0
+    lanes: int = 0
+    seconds: float = 0.0
+
+
+class DispatchTrace:
+    """Collects the figures of one dispatch and appends them to `path` when it is over."""
+
+    def __init__(self, launch: Launch, path: str) -> None:
+        self._launch = launch
+        self._path = path
+        self._chunks = 0
+        self.opcodes: dict[str, OpcodeFigures] = {}
+
+    def chunk(self, state: State, program: Program, entry: int) -> Chunk:
+        """A chunk whose instructions are counted here."""
+        self._chunks += 1
+        return _TracedChunk(state, program, entry, self.opcodes)
+
+    @contextmanager
+    def recording(self) -> Iterator[None]:
+        """Within it the dispatch runs; afterwards the line is written, after a fault too."""
+        started = time.perf_counter()
+        fault = None
+        try:
+            yield
+        except DeviceFault as error:
+            fault = error
+            raise
+        finally:
+            self._write(time.perf_counter() - started, fault)
+
+    def _write(self, seconds: float, fault: DeviceFault | None) -> None:
+        line = json.dumps(self._figures(seconds, fault)) + "\n"
+        try:
+            with _WRITING, Path(self._path).open("a", encoding="utf-8") as file:
+                file.write(line)
+        except OSError as error:
+            raise InvalidArgumentError(
+                "HIPGRAPH_CB_TRACE names a file that cannot be written", where=self._path, found=str(error)
+            ) from error
+
+    def _figures(self, seconds: float, fault: DeviceFault | None) -> dict[str, Any]:
+        launch = self._launch
+        by_time = sorted(self.opcodes.items(), key=lambda item: -item[1].seconds)
+        return {
+            "kernel": launch.kernel.name,
+            "grid": list(launch.grid),
+            "workgroup": list(launch.workgroup),
+            "waves": launch.group_count * launch.waves_per_group,
+            "chunks": self._chunks,
+            "seconds": round(seconds, 9),
+            "fault": None if fault is None else str(fault),
+            "opcodes": {
+                name: {
+                    "runs": figures.runs,
+                    "waves": figures.waves,
+                    "lanes": figures.lanes,
+                    "seconds": round(figures.seconds, 9),
+                }
+                for name, figures in by_time
+            },
+        }
+
+
+class _TracedChunk(Chunk):
+    def __init__(self, state: State, program: Program, entry: int, opcodes: dict[str, OpcodeFigures]) -> None:
+        super().__init__(state, program, entry)
+        self._opcodes = opcodes
+
+    def _execute(self, block: Block) -> None:
+        for step, instruction in zip(block.steps, block.instructions, strict=True):
+            figures = self._counted(instruction.mnemonic)
+            started = time.perf_counter()
+            try:
+                self._execute_step(step, instruction)
+            finally:
+                figures.seconds += time.perf_counter() - started
+        if block.last is not None:
+            self._counted(block.last.mnemonic)
+
+    def _counted(self, mnemonic: str) -> OpcodeFigures:
+        state = self._state
+        running, active = state.running, state.active
+        figures = self._opcodes.setdefault(mnemonic, OpcodeFigures())
+        figures.runs += 1
+        figures.waves += state.waves if running is None else int(np.count_nonzero(running))
+        figures.lanes += state.waves * WAVE_SIZE if active is None else int(np.count_nonzero(active))
+        return figures

@@ -8,14 +8,14 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING, Any
 
+from hipgraph_cb.version import __version__ as __version__
+
 if TYPE_CHECKING:
     from hipgraph_cb.errors import HipGraphError as HipGraphError
     from hipgraph_cb.opening import load_recording as load_recording
     from hipgraph_cb.opening import open_device as open_device
     from hipgraph_cb.recording.recording import Recording as Recording
     from hipgraph_cb.recording.resources import Slot as Slot
-
-__version__ = "0.1.0"
 
 _HOMES = {
     "HipGraphError": "hipgraph_cb.errors",

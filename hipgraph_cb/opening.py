@@ -73,10 +73,22 @@ def open_device(backend: str | None = None, *, device: int = 0) -> Device:
 
 
 def load_recording(path: str | os.PathLike[str], device: Device) -> Program:
-    """Load a saved recording and make it a program of `device`. Raises what `Recording.load` raises."""
-    from hipgraph_cb.recording.recording import Recording
+    """Make a program of a capture file: load its code, allocate its buffers and fill them with the stored contents.
 
-    return device.program(Recording.load(path))
+    Buffers without stored contents are filled with zeros. `program.recording.resources["y"]` is the buffer labelled y;
+    slots are bound at replay, as always.
+
+    Raises:
+        NotFoundError: there is no such file.
+        HipGraphError: not a capture file; code for another device; a dispatch beyond the device's limits.
+    """
+    from hipgraph_cb.capture.file import load
+    from hipgraph_cb.capture.session import bind, fill
+
+    capture = load(path)
+    recording = bind(capture.recording, device)
+    fill(recording, capture.contents)
+    return device.program(recording)
 
 
 def _check_backend(backend: str | None) -> None:

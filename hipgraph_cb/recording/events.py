@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from hipgraph_cb.errors import FailedPreconditionError, InvalidArgumentError
 from hipgraph_cb.recording.collecting import ResourceCollector
@@ -100,7 +100,13 @@ def make_wait(resources: ResourceCollector, events: object, label: str | None) -
     return WaitEvents(tuple(ids), label) if ids else None
 
 
-def refuse_unsignalled(resources: ResourceCollector, events: Iterable[int], verb: str) -> None:
+class Names(Protocol):
+    """Whatever knows how messages call the resources."""
+
+    def name(self, resource: int) -> str: ...
+
+
+def refuse_unsignalled(resources: Names, events: Iterable[int], verb: str) -> None:
     """Refuse a wait for an event that this very recording has reset."""
     for event in events:
         raise FailedPreconditionError(

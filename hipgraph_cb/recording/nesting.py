@@ -81,16 +81,25 @@ def _bind(
         for slot, (use, value) in enumerate(zip(uses, given, strict=False))
     ]
     if resources.validate:
-        known = {
-            slot: BoundRange(resources.objects[place.resource], place.offset, place.length)
-            for slot, place in enumerate(places)
-            if isinstance(place, Range)
-        }
-        check_bound(nested, known, nested.resources.bound)
-        for slot, place in enumerate(places):
-            if isinstance(place, SlotRange):
-                _check_slot(nested, slot, place)
+        check_places(nested, places, resources.entries)
     return tuple(places)
+
+
+def check_places(nested: Recording, places: Sequence[Location | None], entries: Any) -> None:
+    """Refuse places that cannot stand for the slots of a nested recording, as far as they are known.
+
+    Args:
+        entries: the resources of the outer recording, by id; the nested one has the same entries.
+    """
+    known = {
+        slot: BoundRange(entries[place.resource], place.offset, place.length)
+        for slot, place in enumerate(places)
+        if isinstance(place, Range)
+    }
+    check_bound(nested, known, nested.resources.buffers)
+    for slot, place in enumerate(places):
+        if isinstance(place, SlotRange):
+            _check_slot(nested, slot, place)
 
 
 def _check_slot(nested: Recording, slot: int, place: SlotRange) -> None:

@@ -7,7 +7,7 @@ from functools import cached_property
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, overload
 
-from hipgraph_cb.errors import UnimplementedError
+from hipgraph_cb.errors import OutOfRangeError
 from hipgraph_cb.recording.bindings import SlotUse, slot_uses
 from hipgraph_cb.recording.commands import Command, Location, SlotRange, content
 from hipgraph_cb.recording.dependencies import (
@@ -25,6 +25,8 @@ from hipgraph_cb.recording.resources import ResourceTable
 
 if TYPE_CHECKING:
     import os
+
+    from numpy.typing import NDArray
 
     from hipgraph_cb.recording.hazards import Finding
 
@@ -211,14 +213,103 @@ class Recording(Sequence[Command]):
 
         return to_json(self, indent=indent)
 
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Not there yet: raises UnimplementedError."""
-        raise UnimplementedError("saving a recording is not implemented", found=f"save({str(path)!r})")
+    def snapshot(self) -> dict[int, NDArray[Any]]:
+        """The bytes of every buffer as they are now, by resource id: what `save(contents=...)` takes.
+
+        Raises:
+            NotFoundError: the recording is not bound to buffers, as one from a file is not.
+        """
+        from hipgraph_cb.capture.memory import snapshot
+
+        return snapshot(self)
+
+    def save(self, path: str | os.PathLike[str], *, contents: Any = None, expected: Any = None) -> None:
+        """Write a capture file, which needs neither this process nor a device to be read. See `hipgraph_cb.capture`.
+
+        Recordings that are equal in everything, labels included, give equal files.
+
+        Args:
+            contents: what the buffers hold before the first replay: a mapping from resource ids, labels, buffers or
+                slots to arrays, as `snapshot` gives it; or True for what the buffers hold now.
+            expected: what they should hold after one replay, likewise; arrays are compared with the tolerances of
+                their type, `capture.expected.Expected` sets others, and bytes must be equal, as with True.
+
+        Raises:
+            UnimplementedError: something that the format cannot hold.
+            InvalidArgumentError, NotFoundError: contents of no buffer, or of another size.
+            HipGraphError: a command that breaks a rule, in a recording that was made without validation.
+            OSError: the file cannot be written.
+        """
+        from hipgraph_cb.capture.file import save
+
+        save(self, path, contents=contents, expected=expected)
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Recording:
-        """Not there yet: raises UnimplementedError."""
-        raise UnimplementedError("loading a recording is not implemented", found=f"load({str(path)!r})")
+        """The recording of a capture file; no device is needed. It is bound to no buffers.
+
+        Raises:
+            NotFoundError: there is no such file.
+            IncompatibleError: a file of another version.
+            HipGraphError: the file is not what `save` writes; every command is checked as if it were recorded.
+        """
+        from hipgraph_cb.capture.file import load
+
+        return load(path).recording
+
+    def with_resources(self, resources: ResourceTable) -> Recording:
+        """The same commands over another resource table."""
+        return self._changed(resources=resources)
+
+    def part(self, commands: range | slice) -> Recording:
+        """A stretch of the commands as a recording of its own, over the same resource table.
+
+        Commands of one layer stay in one layer, and wait for those before them that are in the part too.
+
+        Args:
+            commands: consecutive indices.
+
+        Raises:
+            OutOfRangeError: indices that are not consecutive, or no commands of this recording.
+        """
+        chosen = range(len(self))[commands] if isinstance(commands, slice) else commands
+        start, stop = chosen.start, chosen.stop
+        if chosen.step != 1 or not 0 <= start <= stop <= len(self):
+            raise OutOfRangeError(
+                "a part of a recording is a stretch of its commands",
+                found=repr(commands),
+                allowed=f"consecutive indices from 0 to {len(self)}",
+            )
+        dependencies = self.dependencies
+        if dependencies is not None:
+            dependencies = tuple(
+                tuple(wait - start for wait in waits if wait >= start) for waits in dependencies[start:stop]
+            )
+        inside = [layer - start for layer in self.layer_starts if start < layer < stop]
+        groups = [group._replace(start=max(group.start, start), stop=min(group.stop, stop)) for group in self.groups]
+        return self._changed(
+            commands=self.commands[start:stop],
+            layer_starts=(0, *inside) if start < stop else (),
+            groups=[
+                group._replace(start=group.start - start, stop=group.stop - start)
+                for group in groups
+                if group.start < group.stop
+            ],
+            dependencies=dependencies,
+        )
+
+    def _changed(self, **changes: Any) -> Recording:
+        """A recording that differs in the named arguments of the constructor."""
+        facts = {
+            "commands": self.commands,
+            "layer_starts": self.layer_starts,
+            "resources": self.resources,
+            "binding_capacity": self.binding_capacity,
+            "label": self.label,
+            "groups": self.groups,
+            "dependencies": self.dependencies,
+        }
+        return Recording(**{**facts, **changes})
 
 
 def command_place(index: int, label: str | None, groups: Sequence[str], recording: str | None) -> str:

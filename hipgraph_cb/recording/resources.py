@@ -195,7 +195,7 @@ class ResourceTable:
         """
         objects = dict(self.bound)
         for key, value in (replacements or {}).items():
-            objects[self._find(key)] = value
+            objects[self.find(key)] = value
         for buffer in self.buffers.values():
             _check_buffer(buffer, _present(objects, buffer))
         for executable in self.executables.values():
@@ -204,7 +204,21 @@ class ResourceTable:
             _check_event(event, _present(objects, event))
         return objects
 
-    def _find(self, key: int | str) -> int:
+    def __getitem__(self, key: int | str) -> Any:
+        """The live object of a resource, by id or label; NotFoundError where the recording is bound to none."""
+        id = self.find(key)
+        return _present(self.bound, self._entry(id))
+
+    def _entry(self, id: int) -> BufferEntry | ExecutableEntry | EventEntry:
+        return self.buffers.get(id) or self.executables.get(id) or self.events[id]
+
+    def find(self, key: int | str) -> int:
+        """The id of the resource with this id or label.
+
+        Raises:
+            NotFoundError: there is none.
+            InvalidArgumentError: a label that names several.
+        """
         entries: list[BufferEntry | ExecutableEntry | EventEntry] = []
         entries.extend(self.buffers.values())
         entries.extend(self.executables.values())

@@ -7,7 +7,7 @@ import pytest
 from support.fakes import FakeBuffer, FakeDevice, FakeExecutable, saxpy
 from support.kernels import clang_kernels
 
-from hipgraph_cb.errors import FailedPreconditionError, HipGraphError, InvalidArgumentError, UnimplementedError
+from hipgraph_cb.errors import FailedPreconditionError, HipGraphError, InvalidArgumentError
 from hipgraph_cb.recording.command_buffer import CommandBuffer
 from hipgraph_cb.recording.commands import Copy, Fill, Range, SlotRange, Update
 from hipgraph_cb.recording.recording import Recording
@@ -82,13 +82,6 @@ def test_commands_of_different_types_are_never_equal():
     assert Fill(place, b"abcd") != Update(place, b"abcd")
     assert Copy(place, place) == Copy(place, place)
     assert hash(Range(0, 1, 2)) == hash(Range(0, 1, 2))
-
-
-def test_saving_says_that_it_is_not_there_yet():
-    with pytest.raises(UnimplementedError, match="saving a recording is not implemented"):
-        record().save("x.hgcb")
-    with pytest.raises(UnimplementedError, match="loading a recording is not implemented"):
-        Recording.load("x.hgcb")
 
 
 def test_resources_are_numbered_in_the_order_of_first_use():

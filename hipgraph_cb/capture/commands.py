@@ -1,0 +1,162 @@
+"""Commands as JSON values and back. `FORMS` has one entry for each type of command that a file can hold."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from functools import partial
+from typing import Any, NamedTuple
+
+from hipgraph_cb.capture.blobs import Blobs
+from hipgraph_cb.capture.document import boolean, fields, inside, items, number, octets, optional, text, tuple_of
+from hipgraph_cb.errors import InvalidArgumentError, UnimplementedError
+from hipgraph_cb.recording.commands import (
+    Command,
+    Copy,
+    Dispatch,
+    DispatchIndirect,
+    ExecuteCommands,
+    Fill,
+    Location,
+    Range,
+    ResetEvent,
+    SignalEvent,
+    SlotRange,
+    Update,
+    WaitEvents,
+)
+from hipgraph_cb.recording.workgroups import LARGEST_GRID
+
+LARGEST_ID = (1 << 32) - 1
+
+
+class Form(NamedTuple):
+    """How one kind of field is written and read. Blobs hold what is too long for a text."""
+
+    write: Callable[[Any, Blobs], Any]
+    read: Callable[[Any, Blobs], Any]
+
+
+def _plain(read: Callable[[Any], Any]) -> Form:
+    """A field whose value is its own JSON."""
+    return Form(lambda value, _: value, lambda value, _: read(value))
+
+
+def _write_place(place: Location, _: Blobs | None = None) -> dict[str, int | None]:
+    name = "slot" if isinstance(place, SlotRange) else "buffer"
+    return {name: place[0], "offset": place.offset, "length": place.length}
+
+
+def _read_place(value: object, _: Blobs | None = None) -> Location:
+    if isinstance(value, dict) and "slot" in value:
+        slot, offset, length = fields(value, "slot", "offset", "length")
+        return SlotRange(number(slot, largest=LARGEST_ID), number(offset), optional(number, length))
+    buffer, offset, length = fields(value, "buffer", "offset", "length")
+    return Range(number(buffer, largest=LARGEST_ID), number(offset), number(length))
+
+
+def _write_pointers(pointers: Any, _: Blobs) -> list[Any]:
+    return [{"at": offset, "place": _write_place(place)} for offset, place in pointers]
+
+
+def _read_pointers(value: object, _: Blobs) -> tuple[tuple[int, Location], ...]:
+    rows = (fields(each, "at", "place") for each in items(value))
+    return tuple([(number(offset), _read_place(place)) for offset, place in rows])
+
+
+def _write_accesses(accesses: Any, _: Blobs) -> list[Any]:
+    return [{"place": _write_place(place), "reads": reads, "writes": writes} for place, reads, writes in accesses]
+
+
+def _read_accesses(value: object, _: Blobs) -> tuple[tuple[Location, bool, bool], ...]:
+    rows = (fields(each, "place", "reads", "writes") for each in items(value))
+    return tuple([(_read_place(place), boolean(reads), boolean(writes)) for place, reads, writes in rows])
+
+
+def _read_dimensions(value: object, _: Blobs) -> tuple[int, int, int]:
+    numbers = [number(each, largest=LARGEST_GRID) for each in items(value)]
+    if len(numbers) != 3:
+        raise InvalidArgumentError("a size has three dimensions", found=f"{len(numbers)} numbers", allowed="x, y and z")
+    return numbers[0], numbers[1], numbers[2]
+
+
+def _read_ids(value: object, _: Blobs) -> tuple[int, ...]:
+    return tuple_of(partial(number, largest=LARGEST_ID), value)
+
+
+_PLACE = Form(_write_place, _read_place)
+_LABEL = _plain(lambda value: optional(text, value))
+_BYTES = Form(lambda value, _: value.hex(), lambda value, _: octets(value))
+_BLOB = Form(lambda value, blobs: blobs.add(value), lambda value, blobs: blobs.get(value))
+_ID = _plain(lambda value: number(value, largest=LARGEST_ID))
+_BINDINGS = Form(
+    lambda places, _: [None if place is None else _write_place(place) for place in places],
+    lambda value, _: tuple_of(partial(optional, _read_place), value),
+)
+_DIMENSIONS = Form(lambda value, _: list(value), _read_dimensions)
+
+_EVENT = {"event": _ID, "label": _LABEL}
+_LAUNCH = {
+    "workgroup_size": _DIMENSIONS,
+    "dynamic_lds": _plain(number),
+    "kernarg": _BYTES,
+    "pointers": Form(_write_pointers, _read_pointers),
+    "accesses": Form(_write_accesses, _read_accesses),
+    "label": _LABEL,
+}
+
+FORMS: Mapping[type[Any], tuple[str, Mapping[str, Form]]] = {
+    Fill: ("fill", {"target": _PLACE, "pattern": _BYTES, "label": _LABEL}),
+    Update: ("update", {"target": _PLACE, "data": _BLOB, "label": _LABEL}),
+    Copy: ("copy", {"source": _PLACE, "target": _PLACE, "label": _LABEL}),
+    Dispatch: (
+        "dispatch",
+        {"executable": _ID, "export": _plain(text), "workgroup_count": _DIMENSIONS, **_LAUNCH},
+    ),
+    DispatchIndirect: (
+        "dispatch_indirect",
+        {"executable": _ID, "export": _plain(text), "workgroup_count": _PLACE, **_LAUNCH},
+    ),
+    ExecuteCommands: ("execute", {"recording": _ID, "bindings": _BINDINGS, "label": _LABEL}),
+    SignalEvent: ("signal", _EVENT),
+    ResetEvent: ("reset", _EVENT),
+    WaitEvents: ("wait", {"events": Form(lambda value, _: list(value), _read_ids), "label": _LABEL}),
+}
+"""Type of a command -> its name in the manifest, and its fields in the order of the type."""
+
+_BY_NAME = {name: (kind, forms) for kind, (name, forms) in FORMS.items()}
+
+
+def write_command(command: Command, blobs: Blobs) -> dict[str, Any]:
+    """A command as a JSON object.
+
+    Raises:
+        UnimplementedError: a type of command that this version of the format cannot hold.
+    """
+    kind = type(command)
+    if kind not in FORMS:
+        raise UnimplementedError(
+            f"a capture file cannot hold a command of type {kind.__name__}",
+            allowed=", ".join(known.__name__ for known in FORMS),
+        )
+    name, forms = FORMS[kind]
+    row = {field: form.write(value, blobs) for (field, form), value in zip(forms.items(), command, strict=True)}
+    row["kind"] = name
+    return row
+
+
+def read_command(value: object, blobs: Blobs) -> Command:
+    """The command of a JSON object; its ranges are checked elsewhere (`recording.checking`)."""
+    name = value.get("kind") if isinstance(value, dict) else None
+    known = _BY_NAME.get(name) if isinstance(name, str) else None
+    if known is None:
+        raise InvalidArgumentError(
+            "the manifest has a command of another kind", found=repr(name)[:80], allowed=", ".join(_BY_NAME)
+        )
+    kind, forms = known
+    _, *values = fields(value, "kind", *forms)
+    read = []
+    for (field, form), each in zip(forms.items(), values, strict=True):
+        with inside(field):
+            read.append(form.read(each, blobs))
+    command: Command = kind(*read)
+    return command

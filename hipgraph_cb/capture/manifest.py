@@ -1,0 +1,251 @@
+"""A capture as a JSON document and blobs, and back."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
+from functools import partial
+from typing import Any, TypeVar
+
+from hipgraph_cb.capture.blobs import Blobs
+from hipgraph_cb.capture.commands import LARGEST_ID, read_command, write_command
+from hipgraph_cb.capture.document import dump, fields, inside, items, number, optional, parse, text, tuple_of
+from hipgraph_cb.capture.file import Capture
+from hipgraph_cb.capture.rows import memory_rows, read_memory
+from hipgraph_cb.errors import HipGraphError, IncompatibleError, InvalidArgumentError, UnimplementedError
+from hipgraph_cb.executable.verify import verify
+from hipgraph_cb.recording.checking import check_recording
+from hipgraph_cb.recording.groups import Group
+from hipgraph_cb.recording.recording import Recording
+from hipgraph_cb.recording.resources import BufferEntry, EventEntry, ExecutableEntry, RecordingEntry, ResourceTable
+
+FORMAT = "hipgraph_cb capture"
+VERSION = 1
+DEEPEST_GROUP = 255
+LARGEST_CAPACITY = (1 << 24) - 1
+
+_BODY = ("label", "binding_capacity", "commands", "layer_starts", "dependencies", "groups")
+_RESOURCES = ("buffers", "executables", "events", "recordings")
+
+_Entry = TypeVar("_Entry", BufferEntry, ExecutableEntry, EventEntry, RecordingEntry)
+
+
+def encode(capture: Capture) -> tuple[bytes, dict[str, bytes]]:
+    """The manifest and the blobs.
+
+    Raises:
+        UnimplementedError: something that the format cannot hold; it is named.
+        HipGraphError: a recording that broke a rule, as those without validation may.
+    """
+    recording, blobs = capture.recording, Blobs()
+    resources = recording.resources
+    document = {
+        "format": FORMAT,
+        "version": VERSION,
+        "producer": capture.producer,
+        **_write_body(recording, blobs),
+        "buffers": [entry._asdict() for entry in _in_order(resources.buffers)],
+        "executables": [_write_executable(entry, blobs) for entry in _in_order(resources.executables)],
+        "events": [entry._asdict() for entry in _in_order(resources.events)],
+        "recordings": [_write_recording(entry, blobs) for entry in _in_order(resources.recordings)],
+        "memory": memory_rows(capture, blobs),
+    }
+    _check_as_loaded(recording)
+    return dump(document), blobs.contents
+
+
+def _in_order(entries: Mapping[int, _Entry]) -> list[_Entry]:
+    return [entries[id] for id in sorted(entries)]
+
+
+def _check_as_loaded(recording: Recording) -> None:
+    """Refuse what could not be loaded again: the code objects are verified as they will be then."""
+    resources = recording.resources
+    verified = {id: entry._replace(verified=verify(entry.verified.data)) for id, entry in resources.executables.items()}
+    check_recording(recording.with_resources(replace(resources, executables=verified)))
+
+
+def _write_body(recording: Recording, blobs: Blobs) -> dict[str, Any]:
+    """What a recording says beside its resources."""
+    deepest = max((group.depth for group in recording.groups), default=0)
+    if deepest > DEEPEST_GROUP:
+        raise UnimplementedError(
+            "a capture file cannot hold debug groups as deep as these", found=str(deepest), allowed=str(DEEPEST_GROUP)
+        )
+    return {
+        "label": recording.label,
+        "binding_capacity": recording.binding_capacity,
+        "commands": list(_write_commands(recording, blobs)),
+        "layer_starts": list(recording.layer_starts),
+        "dependencies": None if recording.dependencies is None else [list(waits) for waits in recording.dependencies],
+        "groups": [group._asdict() for group in recording.groups],
+    }
+
+
+def _write_commands(recording: Recording, blobs: Blobs) -> Iterator[dict[str, Any]]:
+    for index, command in enumerate(recording):
+        try:
+            yield write_command(command, blobs)
+        except HipGraphError as error:
+            raise error.located(recording.where(index)) from None
+
+
+def _write_executable(entry: ExecutableEntry, blobs: Blobs) -> dict[str, Any]:
+    digest = blobs.add(entry.verified.data)
+    return {"id": entry.id, "label": entry.label, "code": digest, "target": str(entry.verified.target)}
+
+
+def _write_recording(entry: RecordingEntry, blobs: Blobs) -> dict[str, Any]:
+    resources = entry.recording.resources
+    with inside(f"nested recording {entry.name}"):
+        body = _write_body(entry.recording, blobs)
+    used = sorted({*resources.buffers, *resources.executables, *resources.events, *resources.recordings})
+    return {"id": entry.id, "name": entry.label, "uses": used, **body}
+
+
+def decode(manifest: bytes, contents: Mapping[str, bytes]) -> Capture:
+    """What a manifest and its blobs say, every command checked by the rules of recording.
+
+    Raises:
+        HipGraphError: anything that `encode` would not have written.
+    """
+    blobs = Blobs(contents)
+    with inside("manifest.json"):
+        document = parse(manifest)
+        _check_version(document)
+        values = fields(document, "format", "version", "producer", "memory", *_RESOURCES, *_BODY)
+        producer, memory = values[2:4]
+        resources = _read_resources(values[4 : 4 + len(_RESOURCES)], blobs)
+        recording = _read_body(values[-len(_BODY) :], resources, blobs)
+        check_recording(recording)
+        capture_memory = read_memory(memory, recording, blobs)
+        blobs.check_all_used()
+        return Capture(recording, *capture_memory, text(producer))
+
+
+def _check_version(document: Any) -> None:
+    if not isinstance(document, dict) or document.get("format") != FORMAT:
+        raise InvalidArgumentError("the manifest is not one of a capture", allowed=f'"format": "{FORMAT}"')
+    version = document.get("version")
+    if type(version) is not int or version != VERSION:
+        raise IncompatibleError(
+            "the capture file is of another version of the format",
+            found=f"version {version!r}"[:80],
+            allowed=f"version {VERSION}",
+            next_step="read it with the release that wrote it, or a later one",
+        )
+
+
+def _read_body(values: list[Any], resources: ResourceTable, blobs: Blobs) -> Recording:
+    label, capacity, commands, starts, dependencies, groups = values
+    recording = Recording(
+        _read_rows("commands", commands, lambda row: read_command(row, blobs)),
+        layer_starts=tuple_of(number, starts),
+        resources=resources,
+        binding_capacity=number(capacity, largest=LARGEST_CAPACITY),
+        label=optional(text, label),
+        groups=_read_rows("groups", groups, _read_group),
+        dependencies=optional(partial(tuple_of, partial(tuple_of, number)), dependencies),
+    )
+    if recording.layer_starts != tuple(starts):
+        raise InvalidArgumentError("the layers do not divide the commands", found="no layers", allowed="0, ...")
+    return recording
+
+
+def _read_rows(what: str, value: Any, read: Callable[[Any], Any]) -> list[Any]:
+    """The rows of an array; errors say which."""
+    rows = []
+    for index, row in enumerate(items(value)):
+        try:
+            rows.append(read(row))
+        except HipGraphError as error:
+            raise error.located(f"{what}[{index}]") from None
+    return rows
+
+
+def _read_resources(values: list[Any], blobs: Blobs) -> ResourceTable:
+    """The table. Nested recordings come in an order in which each uses only those before it."""
+    buffers, executables, events, recordings = values
+    table = ResourceTable(
+        buffers=_by_id("buffers", _read_rows("buffers", buffers, _read_buffer)),
+        executables=_by_id(
+            "executables", _read_rows("executables", executables, lambda row: _read_executable(row, blobs))
+        ),
+        events=_by_id("events", _read_rows("events", events, _read_event)),
+    )
+    nested: dict[int, RecordingEntry] = {}
+
+    def read(row: Any) -> RecordingEntry:
+        entry = _read_recording(row, table, nested, blobs)
+        nested[entry.id] = entry
+        return entry
+
+    _by_id("recordings", _read_rows("recordings", recordings, read))
+    whole = replace(table, recordings=nested)
+    kinds = (whole.buffers, whole.executables, whole.events, whole.recordings)
+    if len({id for entries in kinds for id in entries}) != sum(map(len, kinds)):
+        raise InvalidArgumentError("one id stands for two resources")
+    return whole
+
+
+def _by_id(what: str, rows: list[_Entry]) -> dict[int, _Entry]:
+    ids = [entry.id for entry in rows]
+    if ids != sorted(set(ids)):
+        raise InvalidArgumentError(f"the {what} of the manifest are not in the order of their ids, each once")
+    return dict(zip(ids, rows, strict=True))
+
+
+def _id(value: Any) -> int:
+    return number(value, largest=LARGEST_ID)
+
+
+def _read_buffer(row: Any) -> BufferEntry:
+    id, size, label = fields(row, "id", "size", "label")
+    if size == 0:
+        raise InvalidArgumentError("a buffer has no bytes", found="size 0", allowed="1 or more")
+    return BufferEntry(_id(id), number(size), optional(text, label))
+
+
+def _read_event(row: Any) -> EventEntry:
+    id, label = fields(row, "id", "label")
+    return EventEntry(_id(id), optional(text, label))
+
+
+def _read_executable(row: Any, blobs: Blobs) -> ExecutableEntry:
+    id, label, code, target = fields(row, "id", "label", "code", "target")
+    verified = verify(blobs.get(code))
+    if verified.content_hash != code or str(verified.target) != target:
+        raise InvalidArgumentError(
+            "the manifest says another target or content than the code object",
+            found=f"{target!r}, {code}"[:160],
+            allowed=f"{str(verified.target)!r}, {verified.content_hash}",
+        )
+    return ExecutableEntry(_id(id), optional(text, label), code, verified)
+
+
+def _read_recording(
+    row: Any, table: ResourceTable, nested: Mapping[int, RecordingEntry], blobs: Blobs
+) -> RecordingEntry:
+    id, name, uses, *body = fields(row, "id", "name", "uses", *_BODY)
+    used = tuple_of(_id, uses)
+    if list(used) != sorted(set(used)):
+        raise InvalidArgumentError("what a nested recording uses is not in the order of ids, each once")
+    resources = ResourceTable(
+        buffers=_chosen(table.buffers, used),
+        executables=_chosen(table.executables, used),
+        events=_chosen(table.events, used),
+        recordings=_chosen(nested, used),
+    )
+    found = sum(map(len, (resources.buffers, resources.executables, resources.events, resources.recordings)))
+    if found != len(used):
+        raise InvalidArgumentError("a nested recording uses what does not stand before it", found=str(used[:16]))
+    return RecordingEntry(_id(id), optional(text, name), _read_body(body, resources, blobs))
+
+
+def _chosen(entries: Mapping[int, _Entry], ids: tuple[int, ...]) -> dict[int, _Entry]:
+    return {id: entries[id] for id in ids if id in entries}
+
+
+def _read_group(row: Any) -> Group:
+    label, start, stop, depth = fields(row, "label", "start", "stop", "depth")
+    return Group(text(label), number(start), number(stop), number(depth, largest=DEEPEST_GROUP))

@@ -1,0 +1,175 @@
+"""A capture on a device: its buffers, code and program, to be filled, replayed and compared."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from hipgraph_cb.capture.expected import Difference
+from hipgraph_cb.capture.memory import Key, check_size, name
+from hipgraph_cb.errors import NotFoundError
+from hipgraph_cb.recording.checking import check_recording
+from hipgraph_cb.recording.resources import Slot
+
+if TYPE_CHECKING:
+    from hipgraph_cb.capture.file import Capture
+    from hipgraph_cb.device import Buffer, Device, Program
+    from hipgraph_cb.recording.recording import Recording
+
+CHUNK = 1 << 24
+"""Bytes of zeros that are written at once."""
+
+
+def bind(recording: Recording, device: Device) -> Recording:
+    """The recording over new buffers and executables of a device, every dispatch checked against its limits.
+
+    The contents of the buffers are those of fresh memory. The recording holds what was made.
+
+    Raises:
+        HipGraphError: code for another device, a dispatch beyond the device's limits, or no memory left.
+    """
+    resources = recording.resources
+    check_recording(recording, device.limits)
+    bound: dict[int, Any] = {}
+    try:
+        for executable in resources.executables.values():
+            bound[executable.id] = device.load(executable.verified.data, executable.label)
+        for buffer in resources.buffers.values():
+            bound[buffer.id] = device.allocate(buffer.size, buffer.label)
+        for event in resources.events.values():
+            bound[event.id] = device.event(event.label)
+    except BaseException:
+        _close(bound)
+        raise
+    return recording.with_resources(replace(resources, bound=bound))
+
+
+def fill(recording: Recording, contents: Mapping[Key, bytes]) -> None:
+    """Give every buffer of a bound recording its stored contents, and zeros where none are stored."""
+    for id in recording.resources.buffers:
+        write(recording.resources[id], contents.get(id))
+
+
+def write(buffer: Buffer, contents: bytes | None) -> None:
+    """Write a whole buffer: the contents, or zeros."""
+    if contents is not None:
+        buffer.write(contents)
+        return
+    zeros = bytes(min(CHUNK, buffer.size))
+    for start in range(0, buffer.size, CHUNK):
+        count = min(CHUNK, buffer.size - start)
+        buffer.view(start, count).write(zeros[:count])
+
+
+class Session:
+    """A capture made ready on one device; a context manager that closes what it made.
+
+    Args:
+        capture: what to replay.
+        device: where.
+        bindings: contents for slots, in place of those of the capture.
+
+    Attributes:
+        recording: of the capture, over live objects.
+        slots: the buffer in each slot, up to the last one used.
+
+    Raises:
+        NotFoundError: a slot that is used and has no contents.
+        HipGraphError: see `bind`.
+    """
+
+    def __init__(self, capture: Capture, device: Device, bindings: Mapping[int, bytes] | None = None) -> None:
+        self.device = device
+        self.expected = capture.expected
+        self._contents: dict[Key, bytes] = dict(capture.contents)
+        self._contents.update({Slot(index): data for index, data in (bindings or {}).items()})
+        sizes = _slot_sizes(capture.recording, self._contents)
+        with ExitStack() as stack:
+            self.recording = bind(capture.recording, device)
+            stack.callback(_close, self.recording.resources.bound)
+            self.slots = []
+            for index, size in enumerate(sizes):
+                buffer = device.allocate(size, f"slot {index}")
+                stack.callback(buffer.close)
+                self.slots.append(buffer)
+            self._undo = stack.pop_all()
+        self._program: Program | None = None
+
+    def __enter__(self) -> Session:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Close the program, the buffers and the executables."""
+        if self._program is not None:
+            self._program.close()
+        self._undo.close()
+
+    @property
+    def memory(self) -> dict[Key, Buffer]:
+        """Every buffer, by its resource id or slot."""
+        buffers: dict[Key, Buffer] = {id: self.recording.resources[id] for id in self.recording.resources.buffers}
+        return {**buffers, **{Slot(index): buffer for index, buffer in enumerate(self.slots)}}
+
+    def restore(self) -> None:
+        """Give all memory its stored contents, or zeros."""
+        self.fill(self._contents)
+
+    def fill(self, contents: Mapping[Key, bytes]) -> None:
+        """Give all memory other contents, or zeros."""
+        for key, buffer in self.memory.items():
+            write(buffer, contents.get(key))
+
+    def replay(self) -> None:
+        """Replay all of it once and wait."""
+        if self._program is None:
+            self._program = self.device.program(self.recording)
+        self._run(self._program)
+
+    def replay_part(self, part: range) -> None:
+        """Replay only these commands, and wait."""
+        with self.device.program(self.recording.part(part)) as program:
+            self._run(program)
+
+    def _run(self, program: Program) -> None:
+        program.replay(bindings=self.slots or None)
+        self.device.synchronize()
+
+    def differences(self) -> Iterator[tuple[str, Difference]]:
+        """The buffers whose contents are not what the capture expects."""
+        memory = self.memory
+        for key, expected in self.expected.items():
+            difference = expected.difference(memory[key].to_host())
+            if difference is not None:
+                yield name(self.recording, key), difference
+
+    def contents(self) -> dict[Key, bytes]:
+        """What all memory holds now."""
+        return {key: buffer.to_host().tobytes() for key, buffer in self.memory.items()}
+
+
+def _slot_sizes(recording: Recording, contents: Mapping[Key, bytes]) -> list[int]:
+    """The bytes of each slot's buffer: those of its contents; for a slot that no command uses, one."""
+    sizes = []
+    for index, use in enumerate(recording.slots):
+        data = contents.get(Slot(index))
+        if data is not None:
+            check_size(recording, Slot(index), len(data))
+        elif use.commands:
+            raise NotFoundError(
+                f"nothing is bound to slot {index}",
+                where=f"first used by {recording.where(use.commands[0])}",
+                allowed=f"contents of {max(use.end, 1)} bytes or more",
+                next_step=f"give them: --bind {index}=FILE, or save the recording with contents={{Slot({index}): ...}}",
+            )
+        sizes.append(1 if data is None else len(data))
+    return sizes
+
+
+def _close(bound: Mapping[int, Any]) -> None:
+    for value in bound.values():
+        value.close()

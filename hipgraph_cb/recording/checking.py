@@ -1,0 +1,357 @@
+"""The rules of recording, for a recording that no command buffer made: one that was read from a file or put together.
+
+A command buffer checks every call. Whoever builds commands another way has them checked here, by the same rules, so
+that no backend meets a range outside its buffer or a pointer outside its kernarg block.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any
+
+from hipgraph_cb.errors import (
+    HipGraphError,
+    InvalidArgumentError,
+    NotFoundError,
+    OutOfRangeError,
+    ResourceExhaustedError,
+)
+from hipgraph_cb.executable.kernel_args import POINTER_SIZE, ParameterKind
+from hipgraph_cb.recording.bindings import COUNTS_ALIGNMENT
+from hipgraph_cb.recording.commands import (
+    VERBS,
+    Command,
+    Copy,
+    Dispatch,
+    DispatchIndirect,
+    ExecuteCommands,
+    Fill,
+    Location,
+    Range,
+    ResetEvent,
+    SignalEvent,
+    SlotRange,
+    Update,
+    WaitEvents,
+)
+from hipgraph_cb.recording.dispatches import COUNTS_SIZE
+from hipgraph_cb.recording.events import EventStates, refuse_unsignalled
+from hipgraph_cb.recording.groups import Group
+from hipgraph_cb.recording.nesting import DEEPEST_NESTING, check_places
+from hipgraph_cb.recording.transfers import LONGEST_FILL
+from hipgraph_cb.recording.validation import (
+    LARGEST,
+    check_apart,
+    check_pattern_fit,
+    check_same_length,
+    check_slot,
+    check_within,
+)
+from hipgraph_cb.recording.workgroups import check_grid, check_lds, check_size, workgroup_size
+
+if TYPE_CHECKING:
+    from hipgraph_cb.executable.limits import DeviceLimits
+    from hipgraph_cb.executable.verify import VerifiedExport
+    from hipgraph_cb.recording.recording import Recording
+    from hipgraph_cb.recording.resources import ResourceTable
+
+MOST_COMMANDS = 1 << 22
+"""Commands that a recording may run, nested ones counted as often as they run: a backend makes a node for each."""
+
+
+def check_recording(recording: Recording, limits: DeviceLimits | None = None) -> None:
+    """Refuse a recording that no command buffer would have made.
+
+    Args:
+        limits: what the device can run; None checks against the kernels only.
+
+    Raises:
+        InvalidArgumentError, OutOfRangeError, NotFoundError, FailedPreconditionError, ResourceExhaustedError: the first
+            rule that is broken, with the command.
+    """
+    resources = recording.resources
+    totals: dict[int, int] = {}
+    for key in sorted(resources.recordings):
+        entry = resources.recordings[key]
+        try:
+            totals[key] = _check_one(entry.recording, resources, limits, totals)
+        except HipGraphError as error:
+            raise error.located(f"nested recording {entry.name}") from None
+    _check_one(recording, resources, limits, totals)
+
+
+def _check_one(
+    recording: Recording, resources: ResourceTable, limits: DeviceLimits | None, totals: Mapping[int, int]
+) -> int:
+    """Check a recording whose nested ones were checked, with their `totals`; returns how many commands it runs."""
+    if recording.depth > DEEPEST_NESTING:
+        raise ResourceExhaustedError(
+            "recordings are nested too deep", found=f"{recording.depth} levels", allowed=f"{DEEPEST_NESTING} levels"
+        )
+    _check_order(recording)
+    _check_groups(recording.groups, len(recording))
+    checker = CommandChecker(recording, resources, limits)
+    total = 0
+    for index, command in enumerate(recording):
+        try:
+            checker.check(command)
+            total += totals[command.recording] if isinstance(command, ExecuteCommands) else 1
+            if total > MOST_COMMANDS:
+                raise ResourceExhaustedError(
+                    "nested recordings run too many commands", found=f"{total} so far", allowed=str(MOST_COMMANDS)
+                )
+        except HipGraphError as error:
+            raise error.located(recording.where(index)) from None
+    return total
+
+
+class CommandChecker:
+    """Checks the commands of one recording in order; what all dispatches of a kernel share is worked out once.
+
+    Args:
+        resources: of the outermost recording, whose executables count.
+    """
+
+    def __init__(self, recording: Recording, resources: ResourceTable, limits: DeviceLimits | None) -> None:
+        self._resources = recording.resources
+        self._executables = resources.executables
+        self._capacity = recording.binding_capacity
+        self._limits = limits
+        self._kernels: dict[tuple[int, str], _Kernel] = {}
+        self._events = EventStates()
+
+    def check(self, command: Command) -> None:
+        """Refuse a command that breaks a rule."""
+        CHECKS[type(command)](self, command)
+
+    def name(self, resource: int) -> str:
+        """How messages call an event."""
+        return self._resources.events[resource].name
+
+    def _place(self, place: Location, *, empty: bool = False) -> None:
+        """Refuse bytes that are not there; `empty`: none at all are accepted, as behind a kernel's pointer."""
+        if isinstance(place, SlotRange):
+            check_slot(place.slot, self._capacity)
+            check_within(place.offset, place.length or 0, LARGEST, f"slot {place.slot}")
+        else:
+            entry = self._resources.buffers.get(place.resource)
+            if entry is None:
+                raise _unknown("buffer", place.resource)
+            check_within(place.offset, place.length, entry.size, entry.name)
+        if place.length == 0 and not empty:
+            raise InvalidArgumentError("a transfer of no bytes is not recorded", found="length 0", allowed="1 or more")
+
+    def _fill(self, command: Fill) -> None:
+        self._place(command.target)
+        if len(command.pattern) not in (1, 2, LONGEST_FILL):
+            raise InvalidArgumentError(
+                "the pattern has the wrong length", found=f"{len(command.pattern)} bytes", allowed="1, 2 or 4 bytes"
+            )
+        check_pattern_fit(command.target.offset, command.target.length or 0, len(command.pattern))
+
+    def _update(self, command: Update) -> None:
+        self._place(command.target)
+        if command.target.length != len(command.data):
+            raise InvalidArgumentError(
+                "the data of an update has another length than its target",
+                found=f"{len(command.data)} bytes",
+                allowed=f"{command.target.length} bytes",
+            )
+
+    def _copy(self, command: Copy) -> None:
+        source, target = command.source, command.target
+        self._place(source)
+        self._place(target)
+        check_same_length(source.length, target.length)
+        if isinstance(source, Range) and isinstance(target, Range) and source.resource == target.resource:
+            check_apart(source, target, self._resources.buffers[source.resource].name)
+
+    def _dispatch(self, command: Dispatch) -> None:
+        count = command.workgroup_count
+        if 0 in count:
+            raise InvalidArgumentError("a dispatch of no workgroups is not recorded", found=str(count))
+        kernel = self._launch(command)
+        check_grid(count, command.workgroup_size, self._limits)
+        kernel.check_block(command)
+
+    def _dispatch_indirect(self, command: DispatchIndirect) -> None:
+        counts = command.workgroup_count
+        self._place(counts)
+        if counts.length != COUNTS_SIZE or counts.offset % COUNTS_ALIGNMENT:
+            raise InvalidArgumentError(
+                "the workgroup counts are not three 32-bit numbers",
+                found=f"{counts.length} bytes from byte {counts.offset} on",
+                allowed=f"{COUNTS_SIZE} bytes from a multiple of {COUNTS_ALIGNMENT} on",
+            )
+        self._launch(command).check_block(command)
+
+    def _launch(self, command: Dispatch | DispatchIndirect) -> _Kernel:
+        """What both kinds of dispatch have: size, LDS and the places of pointers."""
+        kernel = self._kernel(command)
+        workgroup_size(kernel.export, command.workgroup_size)
+        check_size(kernel.export, command.workgroup_size, self._limits)
+        check_lds(kernel.export, command.dynamic_lds, self._limits)
+        for _, place in command.pointers:
+            self._place(place, empty=True)
+        for place, _reads, _writes in command.accesses:
+            self._place(place, empty=True)
+        return kernel
+
+    def _kernel(self, command: Dispatch | DispatchIndirect) -> _Kernel:
+        key = command.executable, command.export
+        kernel = self._kernels.get(key)
+        if kernel is None:
+            entry = self._executables.get(command.executable)
+            if entry is None or command.executable not in self._resources.executables:
+                raise _unknown("executable", command.executable)
+            kernel = self._kernels[key] = _Kernel(entry.verified.export(command.export))
+        return kernel
+
+    def _execute(self, command: ExecuteCommands) -> None:
+        entry = self._resources.recordings.get(command.recording)
+        if entry is None:
+            raise _unknown("recording", command.recording)
+        nested = entry.recording
+        if not len(nested):
+            raise InvalidArgumentError("a nested recording without commands is not recorded", found=entry.name)
+        used = [bool(use.commands) for use in nested.slots]
+        if [place is not None for place in command.bindings] != used:
+            raise InvalidArgumentError(
+                "the bindings are not those of the slots that the nested recording uses",
+                found=f"{len(command.bindings)} bindings",
+                allowed=f"{len(used)}, of which {sum(used)} are used",
+            )
+        for place in command.bindings:
+            if place is not None:
+                self._place(place, empty=True)
+        check_places(nested, command.bindings, self._resources.buffers)
+        refuse_unsignalled(self, self._events.unsignalled(command, nested), VERBS[ExecuteCommands])
+        self._events.enter(command, nested)
+
+    def _event(self, command: SignalEvent | ResetEvent) -> None:
+        if command.event not in self._resources.events:
+            raise _unknown("event", command.event)
+        self._events.enter(command)
+
+    def _wait(self, command: WaitEvents) -> None:
+        for event in command.events:
+            if event not in self._resources.events:
+                raise _unknown("event", event)
+        if not command.events or len(set(command.events)) != len(command.events):
+            raise InvalidArgumentError("a wait names no event, or one twice", found=str(command.events[:16]))
+        refuse_unsignalled(self, self._events.unsignalled(command), VERBS[WaitEvents])
+        self._events.enter(command)
+
+
+CHECKS: Mapping[type[Any], Callable[[CommandChecker, Any], None]] = {
+    Fill: CommandChecker._fill,
+    Update: CommandChecker._update,
+    Copy: CommandChecker._copy,
+    Dispatch: CommandChecker._dispatch,
+    DispatchIndirect: CommandChecker._dispatch_indirect,
+    ExecuteCommands: CommandChecker._execute,
+    SignalEvent: CommandChecker._event,
+    ResetEvent: CommandChecker._event,
+    WaitEvents: CommandChecker._wait,
+}
+"""By the type of the command; a test holds it against the union of all commands."""
+
+
+def _unknown(kind: str, id: int) -> NotFoundError:
+    return NotFoundError(f"a command names a resource that is no {kind} of the recording", found=f"id {id}")
+
+
+class _Kernel:
+    """What a kernarg block of one kernel may look like: where values are and where pointers may stand."""
+
+    def __init__(self, export: VerifiedExport) -> None:
+        layout = export.layout
+        self.export = export
+        self.size = layout.size
+        values = bytearray(layout.size)
+        pointers = []
+        for parameter in layout.parameters:
+            if parameter.kind is ParameterKind.POINTER:
+                pointers.append(parameter.offset)
+            else:
+                values[parameter.offset : parameter.offset + parameter.size] = b"\xff" * parameter.size
+        self.offsets = frozenset(pointers)
+        self._reserved = ~int.from_bytes(values, "little")
+
+    def check_block(self, command: Dispatch | DispatchIndirect) -> None:
+        """Refuse a block of another size, bytes outside the values, and pointers that are no parameters."""
+        block = command.kernarg
+        if len(block) != self.size:
+            raise InvalidArgumentError(
+                f"the kernarg block does not fit kernel `{command.export}`",
+                found=f"{len(block)} bytes",
+                allowed=f"{self.size} bytes",
+                detail=self.export.layout.signature(),
+            )
+        if int.from_bytes(block, "little") & self._reserved:
+            raise InvalidArgumentError(
+                f"the kernarg block of kernel `{command.export}` has bytes outside its values",
+                allowed="zeros where pointers, hidden arguments and padding are",
+                detail=self.export.layout.signature(),
+            )
+        offsets = [offset for offset, _ in command.pointers]
+        strange = [offset for offset in offsets if offset not in self.offsets]
+        if strange or any(first >= second for first, second in pairwise(offsets)):
+            raise InvalidArgumentError(
+                f"the pointers of a dispatch are not those of kernel `{command.export}`",
+                found=f"offsets {', '.join(map(str, offsets[:16]))}",
+                allowed=f"ascending ones of {', '.join(map(str, sorted(self.offsets))) or 'none'}, "
+                f"{POINTER_SIZE} bytes each",
+                detail=self.export.layout.signature(),
+            )
+
+
+def _check_order(recording: Recording) -> None:
+    """Layers are stretches of commands, none empty; dependencies lead backwards."""
+    count, starts, dependencies = len(recording), recording.layer_starts, recording.dependencies
+    if (starts[:1] != (0,) if count else starts) or any(a >= b for a, b in pairwise((*starts, count))):
+        raise OutOfRangeError(
+            "the layers do not divide the commands",
+            found=f"layers that start at {', '.join(map(str, starts[:16])) or 'nothing'}",
+            allowed=f"0, then ascending indices below {count}" if count else "none, for there are no commands",
+        )
+    if dependencies is None:
+        return
+    if starts != tuple(range(count)):
+        raise InvalidArgumentError(
+            "dependencies stand beside layers",
+            found=f"{len(starts)} layers of {count} commands",
+            allowed="a layer for each command",
+        )
+    if len(dependencies) != count:
+        raise InvalidArgumentError(
+            "there are not as many dependencies as commands", found=str(len(dependencies)), allowed=str(count)
+        )
+    for index, waits in enumerate(dependencies):
+        if any(first >= second for first, second in pairwise((-1, *waits, index))):
+            raise OutOfRangeError(
+                "a command waits for what does not come before it",
+                where=recording.where(index),
+                found=", ".join(map(str, waits[:16])),
+                allowed=f"ascending indices below {index}",
+            )
+
+
+def _check_groups(groups: tuple[Group, ...], count: int) -> None:
+    """Groups are stretches of commands, in order, and each lies within the one of the next lower depth."""
+    ends = [count]
+    previous = (-1, 0)
+    for number, group in enumerate(groups):
+        while len(ends) > 1 and group.start >= ends[-1]:
+            ends.pop()
+        position = group.start, group.depth
+        if not (previous < position and group.start < group.stop <= ends[-1] and group.depth == len(ends) - 1):
+            raise OutOfRangeError(
+                "the debug groups are not nested in each other",
+                where=f"group {number}",
+                found=f"commands {group.start} to {group.stop} at depth {group.depth}",
+                allowed=f"commands within 0 to {count}, within the group around it and one deeper",
+            )
+        previous = position
+        ends.append(group.stop)

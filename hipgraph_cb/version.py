@@ -1,0 +1,3 @@
+"""The version of the package, for whoever may not import the package itself."""
+
+__version__ = "0.1.0"

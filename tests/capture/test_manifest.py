@@ -1,0 +1,372 @@
+"""The manifest: every command type is held or refused by name; whatever `save` would not write is refused."""
+
+import copy
+import json
+import random
+import typing
+from functools import cache
+
+import numpy as np
+import pytest
+from support.captures import contents, everything, pack, parts, read, saved
+from support.fakes import FakeBuffer
+
+from hipgraph_cb import HipGraphError, Recording, Slot
+from hipgraph_cb.capture.blobs import Blobs
+from hipgraph_cb.capture.commands import FORMS, read_command, write_command
+from hipgraph_cb.capture.expected import Expected
+from hipgraph_cb.capture.file import load
+from hipgraph_cb.capture.manifest import VERSION
+from hipgraph_cb.errors import IncompatibleError, InvalidArgumentError, NotFoundError, UnimplementedError
+from hipgraph_cb.executable.verify import verify
+from hipgraph_cb.recording.checking import CHECKS
+from hipgraph_cb.recording.command_buffer import CommandBuffer
+from hipgraph_cb.recording.commands import Command, Range
+
+
+@pytest.fixture
+def data(tmp_path, monkeypatch):
+    """A file with everything. Its one code object is verified once for all the files that are made of it."""
+    monkeypatch.setattr("hipgraph_cb.capture.manifest.verify", verify_once)
+    return saved(tmp_path)
+
+
+verify_once = cache(verify)
+
+
+def test_every_type_of_command_can_be_held_and_is_checked():
+    kinds = set(typing.get_args(Command))
+    assert set(FORMS) == kinds == set(CHECKS)
+    found = everything()
+    nested = [entry.recording for entry in found.resources.recordings.values()]
+    assert {type(command) for recording in (found, *nested) for command in recording} == kinds
+
+
+@pytest.mark.parametrize("command", everything(), ids=lambda command: type(command).__name__)
+def test_a_command_reads_as_it_was_written(command):
+    blobs = Blobs()
+    row = json.loads(json.dumps(write_command(command, blobs)))
+    assert read_command(row, blobs) == command
+    assert set(row) == {"kind", *command._fields}
+
+
+def test_a_type_of_command_that_the_format_does_not_know_is_refused_by_name(tmp_path):
+    class Teleport(typing.NamedTuple):
+        target: Range
+        label: str | None = None
+
+    recording = Recording([Teleport(Range(0, 0, 1), "away")], label="strange")
+    with pytest.raises(UnimplementedError) as raised:
+        recording.save(tmp_path / "a.hgcb")
+    assert raised.value.what == "a capture file cannot hold a command of type Teleport"
+    assert raised.value.where == "saving a.hgcb, command 0 'away' in 'strange'"
+    assert not list(tmp_path.iterdir())
+
+
+def test_groups_too_deep_for_the_format_are_refused_when_saving(tmp_path):
+    with CommandBuffer() as cb:
+        for _ in range(257):
+            cb.begin_debug_group("deeper")
+        cb.fill_buffer(FakeBuffer(4), 0)
+        for _ in range(257):
+            cb.end_debug_group()
+    with pytest.raises(UnimplementedError):
+        cb.recording.save(tmp_path / "a.hgcb")
+
+
+def test_a_recording_that_nobody_checked_is_checked_when_saving(tmp_path):
+    with CommandBuffer(validate=False) as cb:
+        cb.fill_buffer(FakeBuffer(4, "x"), 0, length=400)
+    with pytest.raises(HipGraphError) as raised:
+        cb.recording.save(tmp_path / "a.hgcb")
+    assert raised.value.found == "offset 0 + length 400 = 400"
+    assert raised.value.where == "saving a.hgcb, command 0"
+
+
+def test_memory_comes_back_with_types_and_tolerances(tmp_path):
+    path = tmp_path / "a.hgcb"
+    wanted = {"y": Expected.of(np.arange(64, dtype=np.float32), rtol=0.5), Slot(1): bytes(512)}
+    everything().save(path, contents=contents(), expected=wanted)
+    capture = load(path)
+    assert capture.contents == {0: np.arange(64, dtype=np.float32).tobytes(), Slot(1): bytes(512)}
+    assert capture.expected == {
+        1: Expected(np.arange(64, dtype=np.float32).tobytes(), "float32", 0.5, 1e-5),
+        Slot(1): Expected(bytes(512), "uint8", 0.0, 0.0),
+    }
+    assert capture.producer == "hipgraph_cb 0.1.0"
+
+
+@pytest.mark.parametrize(
+    ("given", "error"),
+    [
+        ({"nobody": bytes(4)}, NotFoundError),
+        ({"x": bytes(4)}, InvalidArgumentError),
+        ({"x": [1, 2]}, InvalidArgumentError),
+        ({"x": bytes(256), 0: bytes(256)}, InvalidArgumentError),
+        ({Slot(9): bytes(4)}, HipGraphError),
+        ({Slot(1): b""}, InvalidArgumentError),
+        ({"conformance": bytes(4)}, InvalidArgumentError),
+        ([bytes(256)], InvalidArgumentError),
+        (True, AttributeError),
+    ],
+)
+def test_contents_that_fit_nothing_are_refused(tmp_path, given, error):
+    with pytest.raises(error):
+        everything().save(tmp_path / "a.hgcb", contents=given)
+    assert not list(tmp_path.iterdir())
+
+
+def test_another_version_is_refused_before_anything_else_is_read(data):
+    document, _ = parts(data)
+    for version in (0, 2, "1", None, True, 10**19):
+        with pytest.raises(IncompatibleError) as raised:
+            read(pack({"format": document["format"], "version": version, "news": 1}, {}))
+        assert raised.value.found == f"version {version!r}"
+        assert raised.value.allowed == f"version {VERSION}"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        b"",
+        b"null\n",
+        b"[" * 100_000,
+        b'{"a":' * 100_000,
+        b"9" * 1_000_000,
+        b'{"format": "hipgraph_cb capture"}',
+        b'{"version":NaN}\n',
+        b"\xff\xfe",
+        b'"\\ud800',
+        b'{"format":"hipgraph_cb capture","format":"hipgraph_cb capture","version":1}\n',
+    ],
+    ids=lambda text: str(text[:12]),
+)
+def test_text_in_another_form_is_refused(text):
+    with pytest.raises(InvalidArgumentError):
+        read(pack(text, {}))
+
+
+def every_value(document, path=()):
+    """Each place in a document, as a path."""
+    yield path
+    if isinstance(document, dict):
+        for key in document:
+            yield from every_value(document[key], (*path, key))
+    elif isinstance(document, list):
+        for index, each in enumerate(document):
+            yield from every_value(each, (*path, index))
+
+
+def changed(document, path, change):
+    copied = copy.deepcopy(document)
+    target = copied
+    for key in path[:-1]:
+        target = target[key]
+    target[path[-1]] = change(target[path[-1]])
+    return copied
+
+
+NUMBERS = (-1, 0, 1, 3, 63, 257, 1 << 31, (1 << 32) - 1, 1 << 40, (1 << 64) - 1, 1 << 64, 10**30)
+
+
+def test_every_value_of_another_kind_is_refused_and_every_unknown_or_missing_field(data):
+    document, blobs = parts(data)
+    for path in every_value(document):
+        if not path:
+            continue
+        for other in ({}, [], 1.5, {"a": 1}, [[]]):
+            if other == [] and (path[-1] in ("accesses", "groups", "memory", "pointers") or "dependencies" in path):
+                continue
+            if other == 1.5 and path[-1] in ("rtol", "atol"):
+                continue
+            with pytest.raises(HipGraphError):
+                read(pack(changed(document, path, lambda _, other=other: other), blobs))
+        target = document
+        for key in path[:-1]:
+            target = target[key]
+        if isinstance(target, dict):
+            for change in (lambda row, key=path[-1]: row.pop(key), lambda row: row.update(surplus=0)):
+                copied = copy.deepcopy(document)
+                row = copied
+                for key in path[:-1]:
+                    row = row[key]
+                change(row)
+                with pytest.raises(HipGraphError):
+                    read(pack(copied, blobs))
+
+
+@pytest.mark.parametrize("share", [0.15, pytest.param(1, marks=pytest.mark.long)])
+def test_numbers_out_of_range_raise_errors_of_ours_or_make_another_sound_recording(data, share):
+    """Where a number may be another one, what is loaded keeps all rules and saves as the same file."""
+    document, blobs = parts(data)
+    choose = random.Random(3)
+    for path in every_value(document):
+        target = document
+        for key in path:
+            target = target[key]
+        if type(target) is not int:
+            continue
+        for number in [number for number in NUMBERS if choose.random() < share]:
+            image = pack(changed(document, path, lambda _, number=number: number), blobs)
+            check_sound(image)
+
+
+def check_sound(image):
+    from hipgraph_cb.capture.manifest import encode
+
+    try:
+        capture = read(image)
+    except HipGraphError:
+        return
+    assert pack(*encode(capture)) == image
+
+
+@pytest.mark.parametrize(
+    ("path", "value"),
+    [
+        (("commands", 4, "pointers", 0, "at"), 1 << 20),
+        (("commands", 4, "pointers", 0, "at"), 1),
+        (("commands", 4, "pointers", 0, "at"), 24),
+        (("commands", 4, "kernarg"), ""),
+        (("commands", 4, "kernarg"), "00" * 4096),
+        (("commands", 4, "kernarg"), "ff" * 288),
+        (("commands", 4, "export"), "nobody"),
+        (("commands", 4, "executable"), 0),
+        (("commands", 4, "workgroup_count"), [0, 1, 1]),
+        (("commands", 4, "workgroup_count"), [1 << 31, 1, 1]),
+        (("commands", 4, "workgroup_size"), [2048, 1, 1]),
+        (("commands", 4, "pointers", 0, "place", "offset"), 1),
+        (("commands", 0, "target", "length"), 260),
+        (("commands", 0, "pattern"), "000102"),
+        (("commands", 0, "pattern"), "0001020"),
+        (("commands", 0, "target", "buffer"), 99),
+        (("commands", 1, "target", "length"), 1),
+        (("commands", 3, "source", "buffer"), 1),
+        (("commands", 5, "workgroup_count", "offset"), 5),
+        (("commands", 8, "bindings"), []),
+        (("commands", 8, "bindings", 0, "length"), 4),
+        (("commands", 8, "recording"), 0),
+        (("commands", 6, "events"), []),
+        (("commands", 6, "events"), [2, 2]),
+        (("layer_starts",), [0]),
+        (("layer_starts",), []),
+        (("dependencies", 1), [1]),
+        (("dependencies", 1), [5]),
+        (("groups", 1, "depth"), 0),
+        (("groups", 0, "stop"), 99),
+        (("binding_capacity",), 1),
+        (("executables", 0, "target"), "gfx90a"),
+        (("buffers", 0, "size"), 0),
+        (("recordings", 0, "uses"), []),
+        (("recordings", 0, "binding_capacity"), 0),
+        (("memory", 0, "expected"), {"data": "", "dtype": "object", "rtol": 0.0, "atol": 0.0}),
+    ],
+    ids=str,
+)
+def test_a_manifest_that_breaks_a_rule_of_recording_is_refused(data, path, value):
+    document, blobs = parts(data)
+    assert read(pack(document, blobs)).recording == everything()
+    with pytest.raises(HipGraphError):
+        read(pack(changed(document, path, lambda _: value), blobs))
+
+
+def test_a_blob_that_nobody_names_and_one_that_is_not_there_are_refused(data):
+    document, blobs = parts(data)
+    import hashlib
+
+    surplus = hashlib.sha256(b"surplus").hexdigest()
+    with pytest.raises(InvalidArgumentError) as raised:
+        read(pack(document, {**blobs, surplus: b"surplus"}))
+    assert raised.value.what == "the file has blobs that its manifest does not name"
+    for digest in blobs:
+        with pytest.raises(NotFoundError):
+            read(pack(document, {name: blob for name, blob in blobs.items() if name != digest}))
+
+
+def test_nested_recordings_that_would_run_without_end_are_refused(data):
+    """Sixteen levels that run each other ten times are 10^16 commands."""
+    document, _ = parts(data)
+    base = {**document["recordings"][0], "uses": [0], "binding_capacity": 0, "dependencies": None, "groups": []}
+    fill = {**document["commands"][0], "label": None}
+    rows = [{**base, "id": 100, "commands": [fill], "layer_starts": [0]}]
+    for level in range(1, 16):
+        runs = [{"kind": "execute", "recording": 99 + level, "bindings": [], "label": None}] * 10
+        uses = [0, *range(100, 100 + level)]
+        rows.append({**base, "id": 100 + level, "uses": uses, "commands": runs, "layer_starts": [0]})
+    top = {
+        **document,
+        "buffers": document["buffers"][:1],
+        "executables": [],
+        "events": [],
+        "recordings": rows,
+        "memory": [],
+        "commands": [{"kind": "execute", "recording": 115, "bindings": [], "label": None}],
+        "layer_starts": [0],
+        "dependencies": None,
+        "groups": [],
+    }
+    with pytest.raises(HipGraphError) as raised:
+        read(pack(top, {}))
+    assert raised.value.what == "nested recordings run too many commands"
+
+
+def corrupted(data, count):
+    """Files with one to eight bytes changed, cut, doubled or moved."""
+    choose = random.Random(7)
+    for _ in range(count):
+        broken = bytearray(data)
+        for _ in range(choose.randint(1, 8)):
+            at, length = choose.randrange(len(broken)), choose.randint(1, 40)
+            kind = choose.randrange(4)
+            if kind == 0:
+                broken[at] = choose.randrange(256)
+            elif kind == 1:
+                del broken[at : at + length]
+            elif kind == 2:
+                broken[at:at] = broken[at : at + length]
+            else:
+                broken[at : at + length] = choose.randbytes(length)
+            if not broken:
+                break
+        yield bytes(broken)
+
+
+def mutated(data, count):
+    """Sound archives round manifests with one to three values exchanged for others of the same document."""
+    document, blobs = parts(data)
+    paths = [path for path in every_value(document) if path]
+    choose = random.Random(11)
+
+    def value(path):
+        target = document
+        for key in path:
+            target = target[key]
+        return copy.deepcopy(target)
+
+    for _ in range(count):
+        copied = document
+        for _ in range(choose.randint(1, 3)):
+            other = value(choose.choice(paths)) if choose.random() < 0.6 else choose.choice([*NUMBERS, "", None, True])
+            try:
+                copied = changed(copied, choose.choice(paths), lambda _, other=other: other)
+            except (KeyError, IndexError, TypeError):
+                continue
+        yield pack(copied, blobs)
+
+
+@pytest.mark.parametrize("count", [200, pytest.param(5000, marks=pytest.mark.long)])
+@pytest.mark.parametrize("kind", [corrupted, mutated], ids=["bytes", "values"])
+def test_corrupted_files_raise_errors_of_ours_only(data, kind, count):
+    refused = 0
+    for image in kind(data, count):
+        if image == data:
+            continue
+        try:
+            capture = read(image)
+        except HipGraphError:
+            refused += 1
+            continue
+        assert kind is mutated
+        assert isinstance(capture.recording, Recording)
+        check_sound(image)
+    assert refused > count // 2

@@ -1,0 +1,173 @@
+"""Random recordings whose replay has one result: the commands of one layer share no memory that any of them writes."""
+
+from __future__ import annotations
+
+import random
+
+import numpy as np
+from support.fakes import FakeBuffer, FakeEvent
+
+from hipgraph_cb import Slot
+from hipgraph_cb.recording.command_buffer import CommandBuffer
+
+SIZE = 256
+BUFFERS = 5
+SLOTS = 2
+
+MOVES = ("fill", "update", "copy", "scale", "saxpby", "sum", "nothing")
+EVERYTHING = (*MOVES, "indirect", "nested", "signal", "wait", "reset")
+
+
+class NoDevice:
+    """What a recording needs of a device, without one."""
+
+    @staticmethod
+    def allocate(size, label):
+        return FakeBuffer(size, label)
+
+    @staticmethod
+    def event(label):
+        return FakeEvent(label)
+
+    @staticmethod
+    def command_buffer(**options):
+        return CommandBuffer(**options)
+
+
+class Writer:
+    """Writes one random recording.
+
+    Args:
+        device: gives command buffers and buffers.
+        kernels: the executable of the conformance suite.
+        kinds: what may be recorded.
+    """
+
+    def __init__(self, seed, device, kernels, kinds=MOVES, depth=1):
+        self.random = random.Random(seed)
+        self.device = device
+        self.kernels = kernels
+        self.kinds = kinds
+        self.depth = depth
+        labels = [None, "x", "y", "naïve \ud800\n", "z"]
+        self.buffers = [device.allocate(SIZE, label) for label in labels]
+        labels = ("ready", None) if "signal" in kinds else ()
+        self.events = [device.event(label) for label in labels]
+        self.with_slots = self.random.random() < 0.5
+        self.inferred = not self.with_slots and self.random.random() < 0.3
+
+    def recording(self):
+        choose = self.random
+        with self.device.command_buffer(
+            label=choose.choice([None, "step", "é"]),
+            binding_capacity=SLOTS if self.with_slots else 0,
+            dependencies="inferred" if self.inferred else "barriers",
+        ) as self.cb:
+            self.free = self.places()
+            for _ in range(choose.randint(0, 12)):
+                if choose.random() < 0.3:
+                    with self.cb.debug_group(choose.choice(["group", "ü"])):
+                        self.command()
+                        self.command()
+                else:
+                    self.command()
+        return self.cb.recording
+
+    def places(self):
+        slots = [Slot(index, 0, SIZE) for index in range(SLOTS)] if self.with_slots else []
+        places = [*self.buffers, *slots]
+        self.random.shuffle(places)
+        return places
+
+    def barrier(self):
+        self.cb.execution_barrier()
+        self.free = self.places()
+
+    def take(self, count):
+        """So many places that no command since the barrier has touched."""
+        if len(self.free) < count or self.random.random() < 0.2:
+            self.barrier()
+        taken, self.free = self.free[:count], self.free[count:]
+        return taken
+
+    def part(self, place, length):
+        """A stretch of a place, from a multiple of 16 bytes on."""
+        offset = 16 * self.random.randint(0, (SIZE - length) // 16)
+        return Slot(place.index, offset, length) if isinstance(place, Slot) else place.view(offset, length)
+
+    def command(self):
+        kind = self.random.choice(self.kinds)
+        getattr(self, kind)(self.random.choice([None, None, "named", "ß\n"]))
+
+    def fill(self, label):
+        (target,) = self.take(1)
+        length = self.random.choice([1, 2, 4])
+        pattern = self.random.randrange(1 << (8 * length))
+        self.cb.fill_buffer(self.part(target, 32), pattern, pattern_length=length, label=label)
+
+    def update(self, label):
+        (target,) = self.take(1)
+        data = self.random.randbytes(self.random.randint(1, SIZE))
+        offset = self.random.randint(0, SIZE - len(data))
+        self.cb.update_buffer(target, data, offset=offset, label=label)
+
+    def copy(self, label):
+        source, target = self.take(2)
+        length = 16 * self.random.randint(1, 4)
+        self.cb.copy_buffer(self.part(source, length), self.part(target, length), label=label)
+
+    def scale(self, label):
+        source, target = (self.part(place, 16) for place in self.take(2))
+        constants = [self.random.randrange(1 << 32), self.random.randrange(1 << 32)]
+        kernel = self.kernels["scale_and_offset"]
+        reads = [source] if self.random.random() < 0.3 else None
+        self.cb.dispatch(kernel, 1, bindings=[source, target], constants=constants, reads=reads, label=label)
+
+    def saxpby(self, label):
+        out, x, y = (self.part(place, 64) for place in self.take(3))
+        scale = np.float32(self.random.uniform(-2, 2))
+        self.cb.dispatch(self.kernels["saxpby"], 2, 8, args=[out, x, y, scale, 16], label=label)
+
+    def sum(self, label):
+        source, target = self.take(2)
+        self.cb.dispatch(self.kernels["sum"], 1, args=[self.part(source, 64), self.part(target, 16), 16], label=label)
+
+    def nothing(self, label):
+        self.cb.dispatch(self.kernels["nothing"], (1, self.random.randint(1, 3)), args=[], label=label)
+
+    def indirect(self, label):
+        counts, source, target = self.take(3)
+        self.cb.update_buffer(counts, np.array([1, 1, 1], np.uint32))
+        self.barrier()
+        kernel = self.kernels["scale_and_offset"]
+        arguments = [self.part(source, 16), self.part(target, 16), 3, 4]
+        place = Slot(counts.index, 0, 12) if isinstance(counts, Slot) else counts.view(0, 12)
+        self.cb.dispatch_indirect(kernel, place, args=arguments, label=label)
+        self.barrier()
+
+    def nested(self, label):
+        if not self.depth:
+            return
+        inner = Writer(self.random.random(), self.device, self.kernels, self.kinds, self.depth - 1)
+        inner.buffers, inner.events = self.buffers, self.events
+        recording = inner.recording()
+        self.barrier()
+        places = [self.device.allocate(SIZE, "own"), Slot(1) if self.with_slots else self.device.allocate(SIZE, None)]
+        self.cb.execute_commands(recording, bindings=places if inner.with_slots else None, label=label)
+        self.barrier()
+
+    def signal(self, label):
+        self.cb.signal_event(self.events[0], label=label)
+
+    def wait(self, label):
+        self.cb.signal_event(self.events[1])
+        self.cb.wait_events([self.events[1]], label=label)
+
+    def reset(self, label):
+        self.cb.reset_event(self.events[0], label=label)
+
+
+def contents(seed):
+    """What buffers and slots hold to begin with: floats that stay small."""
+    generator = np.random.default_rng(seed)
+    return [generator.uniform(-4, 4, SIZE // 4).astype(np.float32) for _ in range(BUFFERS + SLOTS)]

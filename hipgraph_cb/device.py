@@ -9,6 +9,7 @@ when the last program that needs it is closed and its launches are done.
 
 from __future__ import annotations
 
+import os
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
@@ -24,8 +25,6 @@ from hipgraph_cb.loaded import Executable, Export
 from hipgraph_cb.resource import Resource
 
 if TYPE_CHECKING:
-    import os
-
     from hipgraph_cb.executable.limits import DeviceLimits
     from hipgraph_cb.executable.target_id import TargetId
     from hipgraph_cb.executable.verify import VerifiedExecutable
@@ -47,6 +46,8 @@ __all__ = [
     "Resource",
     "Stream",
 ]
+
+JOIN_VARIABLE = "HIPGRAPH_CB_JOIN"
 
 DEFAULT_TIMEOUT = 120.0
 """Seconds that a wait may take unless the device or the call says otherwise (P4)."""
@@ -246,7 +247,8 @@ class Device(Resource):
         Args:
             label: the name that messages and exports show.
             binding_capacity: how many slots a replay may bind.
-            join: what a barrier between two wide layers becomes ("edges", "empty", "kernel", "auto").
+            join: what a barrier between two wide layers becomes ("edges", "empty", "kernel", "auto"); None takes what
+                the environment variable HIPGRAPH_CB_JOIN says, else "auto".
             validate: check every command; the rules of the recorder's states stay in force without it.
             hazards: what `end` does about missing barriers: "ignore", "warn", or "raise" for those that are certain.
             dependencies: "barriers", or "inferred" from what the commands read and write.
@@ -312,13 +314,18 @@ class Device(Resource):
     def _join_policy(join: JoinPolicy | str | None) -> JoinPolicy:
         from hipgraph_cb.recording.dependencies import JoinPolicy
 
+        where = None
         if join is None:
-            return JoinPolicy.AUTO
+            join = os.environ.get(JOIN_VARIABLE) or JoinPolicy.AUTO
+            where = None if join is JoinPolicy.AUTO else f"the environment variable {JOIN_VARIABLE}"
         try:
             return JoinPolicy(join)
         except ValueError:
             raise InvalidArgumentError(
-                "unknown join policy", found=repr(join), allowed=", ".join(repr(policy.value) for policy in JoinPolicy)
+                "unknown join policy",
+                where=where,
+                found=repr(join),
+                allowed=", ".join(repr(policy.value) for policy in JoinPolicy),
             ) from None
 
     def __repr__(self) -> str:

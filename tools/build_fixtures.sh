@@ -1,5 +1,5 @@
 #!/bin/sh
-# Rebuilds the code objects of the samples, of the demo and of the HSA backend for every target family, and those of the
+# Rebuilds the code objects of the samples, of the demo and of both backends for every target family, and those of the
 # tests for gfx942.
 # What stands in tests/fixtures/corpus comes from several compilers; its README says how it was made.
 set -eu
@@ -28,6 +28,12 @@ for target in gfx908 gfx90a gfx942 gfx1100 gfx1201; do
 done
 for target in gfx9-generic gfx10-1-generic gfx10-3-generic gfx11-generic gfx12-generic; do
   plain_c hipgraph_cb/hsa/kernels/blit $target 6
+done
+for target in gfx908 gfx90a gfx942 gfx1100 gfx1201; do
+  plain_c hipgraph_cb/hip/kernels/join $target 5
+done
+for target in gfx9-generic gfx10-1-generic gfx10-3-generic gfx11-generic gfx12-generic; do
+  plain_c hipgraph_cb/hip/kernels/join $target 6
 done
 for source in hipgraph_cb/cli/kernels/demo samples/kernels/saxpy samples/kernels/pipeline; do
   for target in gfx90a gfx942 gfx1100 gfx1201; do

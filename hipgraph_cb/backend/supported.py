@@ -19,7 +19,7 @@ def check_supported(recording: Recording, kinds: Collection[type[Command]], back
         UnimplementedError: it has one; the message names the first.
     """
     for nested in (recording, *(entry.recording for entry in recording.resources.recordings.values())):
-        unknown = set(map(type, nested.commands)).difference(kinds)
+        unknown = nested.kinds.difference(kinds)
         for index, command in enumerate(nested.commands if unknown else ()):
             if type(command) in unknown:
                 raise UnimplementedError(

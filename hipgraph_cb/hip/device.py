@@ -16,6 +16,7 @@ from hipgraph_cb.hip.api import STREAM_NON_BLOCKING, HipApi
 from hipgraph_cb.hip.buffer import HipBuffer, ImportedBuffer
 from hipgraph_cb.hip.event import HipEvent
 from hipgraph_cb.hip.executable import HipExecutable
+from hipgraph_cb.hip.joins import JoinKernel, wide_join
 from hipgraph_cb.hip.limits import limits_from_properties
 from hipgraph_cb.hip.program import HipProgram
 from hipgraph_cb.hip.queue import Queue
@@ -54,6 +55,8 @@ class HipDevice(BackendDevice):
         self.name = _text(properties.name)
         self.target = TargetId.parse(_text(properties.gcnArchName))
         self.limits = limits_from_properties(properties)
+        self.wide_join = wide_join(_text(properties.gcnArchName))
+        self.join_kernel = JoinKernel(self.api, self.target, self.limits)
         self._queue = self._new_queue("the device's own stream")
 
     def fault_report(self) -> str | None:
@@ -100,6 +103,10 @@ class HipDevice(BackendDevice):
         self.check_open("program")
         self.backlog.sweep()
         return self._adopt(HipProgram(self, recording, resources, policy, update))
+
+    def _release(self) -> None:
+        super()._release()
+        self.join_kernel.release()
 
     def _event(self, label: str | None) -> HipEvent:
         return self._adopt(HipEvent(self, label))

@@ -13,9 +13,9 @@ from hipgraph_cb.hip.lowering import change_node
 from hipgraph_cb.hip.planned import add_section
 from hipgraph_cb.hip.sections import IndirectCalls, Scope, Section, Step
 from hipgraph_cb.recording.commands import ExecuteCommands
-from hipgraph_cb.recording.dependencies import JoinPolicy
 
 if TYPE_CHECKING:
+    from hipgraph_cb.hip.joins import Joiner
     from hipgraph_cb.recording.recording import Recording
 
 
@@ -44,7 +44,7 @@ class ExecutableGraph:
 
     @classmethod
     def build(
-        cls, api: HipApi, section: Section, policy: JoinPolicy, arguments: CommandArguments, changeable: bool
+        cls, api: HipApi, section: Section, joiner: Joiner, arguments: CommandArguments, changeable: bool
     ) -> ExecutableGraph:
         """Create, fill and instantiate a graph.
 
@@ -56,7 +56,7 @@ class ExecutableGraph:
         """
         graph = Handle(api, api.call("hipGraphCreate", 0), "hipGraphDestroy")
         try:
-            nodes = add_section(api, graph.native, section, policy, arguments)
+            nodes = add_section(api, graph.native, section, joiner, arguments)
             executable = _instantiate(api, graph, section.scope.recording)
         except BaseException:
             graph.release()
@@ -107,7 +107,7 @@ class ProgramGraphs:
         api: HipApi,
         recording: Recording,
         steps: Sequence[Step],
-        policy: JoinPolicy,
+        joiner: Joiner,
         arguments: CommandArguments,
         changeable: bool,
     ) -> ProgramGraphs:
@@ -121,7 +121,7 @@ class ProgramGraphs:
             for step in steps:
                 within = arguments_in(step.scope, arguments)
                 if isinstance(step, Section):
-                    parts.append(ExecutableGraph.build(api, step, policy, within, changeable))
+                    parts.append(ExecutableGraph.build(api, step, joiner, within, changeable))
                 else:
                     parts.append((step, within))
         except BaseException:

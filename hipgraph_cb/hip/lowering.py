@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from hipgraph_cb.errors import HipGraphError, UnimplementedError
+from hipgraph_cb.errors import HipGraphError
 from hipgraph_cb.hip.api import HipApi
 from hipgraph_cb.hip.commands import CommandArguments
 from hipgraph_cb.hip.dependencies import DependencyArray
 from hipgraph_cb.recording.commands import Command, Copy, Dispatch, Fill, Update
-from hipgraph_cb.recording.dependencies import JoinPolicy, join_kind
 
 if TYPE_CHECKING:
+    from hipgraph_cb.hip.joins import Joiner
     from hipgraph_cb.recording.recording import Recording
 
 ADD: dict[type[Command], str] = {
@@ -28,9 +28,7 @@ SET: dict[type[Command], str] = {
 }
 
 
-def add_nodes(
-    api: HipApi, graph: Any, recording: Recording, policy: JoinPolicy, arguments: CommandArguments
-) -> list[int]:
+def add_nodes(api: HipApi, graph: Any, recording: Recording, joiner: Joiner, arguments: CommandArguments) -> list[int]:
     """Add one node for each command, and the joins; returns the handles of the commands' nodes by command index.
 
     This is the short way for a recording of nothing but the commands in `ADD`, ordered by barriers.
@@ -39,7 +37,7 @@ def add_nodes(
 
     Raises:
         HipError: HIP refused a node; the message names the command.
-        UnimplementedError: the policy joins layers by a kernel.
+        UnavailableError: the policy joins layers by a kernel, and there is none for this target.
     """
     commands = recording.commands
     functions = {kind: api.function(name) for kind, name in ADD.items()}
@@ -55,9 +53,9 @@ def add_nodes(
                 dependencies.words[0] = handle
             elif count > 1:
                 pointer = dependencies.write(handles[first - count :])
-                join = join_kind(count, end - first, policy)
+                join = joiner.kind(count, end - first)
                 if join is not None:
-                    pointer = dependencies.write([add_join(api, graph, join, pointer, count)])
+                    pointer = dependencies.write([joiner.add(graph, join, pointer, count)])
                     count = 1
         try:
             code, node = add(graph, pointer, count, *prepared)
@@ -84,13 +82,3 @@ def change_node(
         api.call(SET[kind], executable, node, *arguments.preparations[kind](command))
     except HipGraphError as error:
         raise error.located(recording.where(index)) from None
-
-
-def add_join(api: HipApi, graph: Any, join: JoinPolicy, dependencies: Any, count: int) -> int:
-    if join is JoinPolicy.KERNEL:
-        raise UnimplementedError(
-            "program: joining layers by a kernel is not implemented",
-            found="join='kernel'",
-            allowed="join='edges', 'empty' or 'auto'",
-        )
-    return int(api.call("hipGraphAddEmptyNode", graph, dependencies, count))

@@ -11,45 +11,42 @@ from typing import TYPE_CHECKING, Any
 from hipgraph_cb.backend.handle import Handle
 from hipgraph_cb.errors import HipGraphError
 from hipgraph_cb.hip.dependencies import DependencyArray
-from hipgraph_cb.hip.lowering import ADD, add_join, add_nodes
+from hipgraph_cb.hip.lowering import ADD, add_nodes
 from hipgraph_cb.hip.sections import Scope, Section
 from hipgraph_cb.recording.commands import Command, ExecuteCommands, ResetEvent, SignalEvent, WaitEvents
-from hipgraph_cb.recording.dependencies import CommandNode, JoinPolicy
+from hipgraph_cb.recording.dependencies import CommandNode
 from hipgraph_cb.recording.events import EventStates, nested_in
 
 if TYPE_CHECKING:
     from hipgraph_cb.hip.api import HipApi
     from hipgraph_cb.hip.commands import CommandArguments
+    from hipgraph_cb.hip.joins import Joiner
 
 IN_GRAPHS = frozenset({*ADD, ExecuteCommands, SignalEvent, ResetEvent, WaitEvents})
 """What can be a node, or nothing, in a graph."""
 
 
-def add_section(
-    api: HipApi, graph: Any, section: Section, policy: JoinPolicy, arguments: CommandArguments
-) -> list[int]:
+def add_section(api: HipApi, graph: Any, section: Section, joiner: Joiner, arguments: CommandArguments) -> list[int]:
     """Add the nodes of a section; returns the handles by command, counted from its start.
 
     Raises:
         HipError: HIP refused a node; the message names the command.
     """
     recording = section.scope.recording
-    if section.is_whole and recording.dependencies is None and set(map(type, recording.commands)) <= ADD.keys():
-        return add_nodes(api, graph, recording, policy, arguments)
-    return _SectionNodes(api, graph, section, policy, arguments).add_all()
+    if section.is_whole and recording.dependencies is None and recording.kinds <= ADD.keys():
+        return add_nodes(api, graph, recording, joiner, arguments)
+    return _SectionNodes(api, graph, section, joiner, arguments).add_all()
 
 
 class _SectionNodes:
     """The nodes of one section while they are added."""
 
-    def __init__(
-        self, api: HipApi, graph: Any, section: Section, policy: JoinPolicy, arguments: CommandArguments
-    ) -> None:
+    def __init__(self, api: HipApi, graph: Any, section: Section, joiner: Joiner, arguments: CommandArguments) -> None:
         self._api = api
         self._graph = graph
         self._section = section
         self._recording = section.scope.recording
-        self._policy = policy
+        self._joiner = joiner
         self._arguments = arguments
         self._states = EventStates()
         self._states.outcomes.update(dict.fromkeys(section.signalled, True))
@@ -60,7 +57,7 @@ class _SectionNodes:
         handles: list[int] = []
         waits: tuple[int, ...] | None = None
         pointer: Any = None
-        for node in self._section.plan(self._policy, JoinPolicy.EMPTY):
+        for node in self._section.plan(self._joiner.policy, self._joiner.wide):
             if node.dependencies is not waits:
                 waits = node.dependencies
                 pointer = dependencies.write([made[wait] for wait in waits])
@@ -68,7 +65,7 @@ class _SectionNodes:
                 made.append(self._add(node.command, pointer, len(waits)))
                 handles.append(made[-1])
             else:
-                made.append(add_join(self._api, self._graph, node.kind, pointer, len(waits)))
+                made.append(self._joiner.add(self._graph, node.kind, pointer, len(waits)))
         return handles
 
     def _add(self, index: int, pointer: Any, count: int) -> int:
@@ -115,7 +112,7 @@ class _SectionNodes:
         section = Section(Scope(nested, self._section.scope, index), 0, len(nested), signalled)
         child = Handle(self._api, self._api.call("hipGraphCreate", 0), "hipGraphDestroy")
         try:
-            add_section(self._api, child.native, section, self._policy, self._arguments.nested(command))
+            add_section(self._api, child.native, section, self._joiner, self._arguments.nested(command))
             return int(self._api.call("hipGraphAddChildGraphNode", self._graph, pointer, count, child.native))
         finally:
             child.release()

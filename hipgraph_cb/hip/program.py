@@ -22,6 +22,7 @@ from hipgraph_cb.hip.event import HipEvent
 from hipgraph_cb.hip.executable import HipExecutable
 from hipgraph_cb.hip.graph import ExecutableGraph, Part, ProgramGraphs
 from hipgraph_cb.hip.indirect import IndirectLauncher
+from hipgraph_cb.hip.joins import Joiner
 from hipgraph_cb.hip.planned import IN_GRAPHS
 from hipgraph_cb.hip.rebinding import SlotRecord
 from hipgraph_cb.hip.sections import Scope, steps_of
@@ -58,7 +59,7 @@ class HipProgram(Program):
         check_supported(recording, {*IN_GRAPHS, DispatchIndirect}, device.backend)
         self._device = device
         self._api = device.api
-        self._policy = policy
+        self._joiner = Joiner(self._api, policy, device.wide_join, device.join_kernel)
         self._changes_nodes = update == "exec"
         self._default_queue = device.queue_of(None)
         self._resources = BoundResources(device, recording, substitutes, (HipBuffer, HipExecutable))
@@ -184,10 +185,13 @@ class HipProgram(Program):
             self._api,
             self._recording,
             self._steps,
-            self._policy,
+            self._joiner,
             arguments,
             changeable=self._has_slots and self._changes_nodes,
         )
+        join_kernel = self._device.join_kernel.handle
+        if join_kernel is not None and join_kernel not in self._resources.handles:
+            self._resources.handles.append(join_kernel)
         former = self._needs.take(graphs)
         if former is not None:
             self._device.backlog.retire(FormerGraphs(dict(self._needs.tickets), former))

@@ -96,7 +96,7 @@ Step = Section | IndirectCalls
 def has_indirect(recording: Recording) -> bool:
     """Whether the recording, or one nested in it, has to be cut."""
     nested = (entry.recording for entry in recording.resources.recordings.values())
-    return any(DispatchIndirect in set(map(type, each.commands)) for each in (recording, *nested))
+    return any(DispatchIndirect in each.kinds for each in (recording, *nested))
 
 
 def steps_of(scope: Scope, signalled: frozenset[int] = frozenset()) -> list[Step]:

@@ -18,7 +18,8 @@ AUTO_EDGE_LIMIT = 64
 
 Up to 8 x 8 the edges cost less than a node in between: replaying about 1 024 tiny kernels through CUDA graphs on an
 H200 took 496 us with edges and 2571 us with empty nodes in layers of 4, 497 and 1712 us in layers of 8. Beyond,
-the edges grow with the square of the width while a node costs the same. Nothing is known for AMD GPUs yet.
+the edges grow with the square of the width while a node costs the same. Nothing is known for AMD GPUs yet:
+`hipgraph-cb bench joins` measures them.
 """
 
 
@@ -29,6 +30,17 @@ class JoinPolicy(Enum):
     EMPTY = "empty"
     KERNEL = "kernel"
     AUTO = "auto"
+
+
+WIDE_JOIN_ON_AMD = JoinPolicy.EMPTY
+"""What `AUTO` puts between wide layers on AMD's runtime: there an empty node is a marker packet in the queue, with no
+kernel to launch. That is how the runtime is made, not a measurement; `hipgraph-cb bench joins` makes one.
+"""
+
+WIDE_JOIN_ELSEWHERE = JoinPolicy.KERNEL
+"""The same on a runtime that is not AMD's: CUDA graphs on an H200 took 289 us with kernels and 2936 us with empty nodes
+in layers of 128, nearly all of it on the host.
+"""
 
 
 class CommandNode(NamedTuple):

@@ -114,6 +114,11 @@ class Recording(Sequence[Command]):
         return slot_uses(self) if self.binding_capacity else ()
 
     @cached_property
+    def kinds(self) -> frozenset[type[Command]]:
+        """The types of its commands, those of nested recordings not included."""
+        return frozenset(map(type, self.commands))
+
+    @cached_property
     def event_use(self) -> EventUse:
         """Which events it waits for from outside, and how it leaves those that it signals or resets."""
         return event_use(self) if self.resources.events else NO_EVENTS

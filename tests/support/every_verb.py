@@ -62,6 +62,12 @@ def parts_and_events(open_device, code_object):
             outer.reset_event(event)
             outer.copy_buffer(Slot(0, 0, 16), z.view(16, 16))
         first.replay()
+        with device.command_buffer(label="joined", join="kernel") as joined:
+            joined.fill_buffer(w, 1)
+            joined.fill_buffer(x, 1)
+            joined.execution_barrier()
+            joined.copy_buffer(w, y)
+        joined.replay()
         for buffer, mode in ((y, "graph"), (w, "graph"), (y, "stream")):
             outer.replay(bindings=[buffer], mode=mode)
         return z.to_host()

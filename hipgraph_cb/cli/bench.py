@@ -1,0 +1,141 @@
+"""`hipgraph-cb bench joins`: what a barrier between two wide layers should become on this device.
+
+For each policy and each width of the layers it replays a recording of kernels that do nothing and waits for it, the
+policies taking turns. The best of several is shown, since whatever else the machine does only adds time. "host" is the
+part of it that the call of `replay` takes.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import math
+from time import perf_counter
+from typing import TYPE_CHECKING, Any
+
+from hipgraph_cb.errors import InvalidArgumentError
+from hipgraph_cb.hip.joins import code_for
+from hipgraph_cb.opening import open_device
+from hipgraph_cb.recording.dependencies import JoinPolicy
+
+if TYPE_CHECKING:
+    from hipgraph_cb.device import Device, Export, Program
+
+WIDTHS = (4, 8, 16, 32, 128)
+KERNELS = 1024
+KERNELS_ON_CPU = 256
+REPEATS = 10
+CLOSE = 1.05
+"""`auto` is left alone unless another policy takes less than its time by more than this factor: so much is noise."""
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("what", choices=["joins"], help="what to measure")
+    parser.add_argument("--device", type=int, default=0, help="ordinal of the device (default: 0)")
+    parser.add_argument("--widths", type=_numbers, default=WIDTHS, metavar="N,N,...", help="commands in each layer")
+    parser.add_argument("--kernels", type=int, help=f"kernels in each recording (default: about {KERNELS})")
+    parser.add_argument("--repeats", type=int, default=REPEATS, help=f"replays of each (default: {REPEATS})")
+
+
+def run(options: argparse.Namespace) -> int:
+    if min(options.widths) < 1 or options.repeats < 1 or (options.kernels is not None and options.kernels < 1):
+        raise InvalidArgumentError("widths, kernels and repeats are counts", allowed="1 or more")
+    with open_device("hip", device=options.device) as device:
+        kernels = options.kernels or (KERNELS_ON_CPU if device.is_virtual else KERNELS)
+        export = device.load(code_for(device.target), label="the join kernel")["join"]
+        rows = [row for width in options.widths for row in _measure(device, export, width, kernels, options.repeats)]
+        facts = {
+            "device": {"name": device.name, "target": str(device.target), "virtual": device.is_virtual},
+            "kernels": kernels,
+            "rows": rows,
+            "advice": advice(rows, device.is_virtual),
+        }
+    print(json.dumps(facts, indent=2) if options.json else _as_text(facts))
+    return 0
+
+
+def advice(rows: list[dict[str, Any]], is_virtual: bool) -> dict[str, Any]:
+    """Which policy to set: that with the least geometric mean over the widths, or None where `auto` is as good.
+
+    What is measured on a virtual device says nothing about a GPU: nothing is to be set then.
+    """
+    means = {
+        policy.value: math.exp(sum(math.log(row["replay_us"]) for row in chosen) / len(chosen))
+        for policy in JoinPolicy
+        if (chosen := [row for row in rows if row["policy"] == policy.value])
+    }
+    best = min(means, key=lambda policy: means[policy])
+    is_better = means["auto"] > CLOSE * means[best]
+    rounded = {policy: round(mean, 1) for policy, mean in means.items()}
+    return {"mean_us": rounded, "set": best if is_better and not is_virtual else None}
+
+
+def _measure(device: Device, export: Export, width: int, kernels: int, repeats: int) -> list[dict[str, Any]]:
+    """A row for each policy."""
+    layers = max(kernels // width, 1)
+    built = {policy: _build(device, export, policy, layers, width) for policy in JoinPolicy}
+    times: dict[JoinPolicy, list[tuple[float, float]]] = {policy: [] for policy in JoinPolicy}
+    for _ in range(repeats + 1):
+        for policy, (program, _seconds) in built.items():
+            times[policy].append(_replay(device, program))
+    rows = []
+    for policy, (program, seconds) in built.items():
+        program.close()
+        warm = times[policy][1:]
+        rows.append(
+            {
+                "policy": policy.value,
+                "width": width,
+                "layers": layers,
+                "build_us_per_kernel": round(seconds / (layers * width) * 1e6, 2),
+                "replay_us": round(min(total for total, _ in warm) * 1e6, 1),
+                "host_us": round(min(host for _, host in warm) * 1e6, 1),
+            }
+        )
+    return rows
+
+
+def _build(device: Device, export: Export, policy: JoinPolicy, layers: int, width: int) -> tuple[Program, float]:
+    """The program, and the seconds it took to record and to build."""
+    started = perf_counter()
+    with device.command_buffer(label=f"{layers} layers of {width}", join=policy) as cb:
+        for _ in range(layers):
+            for _ in range(width):
+                cb.dispatch(export, 1, 1)
+            cb.execution_barrier()
+    return cb.program, perf_counter() - started
+
+
+def _replay(device: Device, program: Program) -> tuple[float, float]:
+    """Seconds until one replay was done, and until the call returned."""
+    started = perf_counter()
+    program.replay()
+    returned = perf_counter()
+    device.synchronize()
+    return perf_counter() - started, returned - started
+
+
+def _as_text(facts: dict[str, Any]) -> str:
+    device, advice_ = facts["device"], facts["advice"]
+    lines = [f"{device['name']}, {device['target']}; about {facts['kernels']} kernels that do nothing, in layers"]
+    if device["virtual"]:
+        lines.append("a virtual device: the figures tell about this library on this CPU, not about a GPU")
+    lines.append(f"{'width':>6} {'policy':<7} {'replay us':>10} {'host us':>9} {'build us/kernel':>16}")
+    lines += [
+        f"{row['width']:>6} {row['policy']:<7} {row['replay_us']:>10.1f} {row['host_us']:>9.1f} "
+        f"{row['build_us_per_kernel']:>16.2f}"
+        for row in facts["rows"]
+    ]
+    means = ", ".join(f"{policy} {mean:.1f}" for policy, mean in advice_["mean_us"].items())
+    lines.append(f"geometric mean over the widths, us: {means}")
+    if advice_["set"] is not None:
+        lines.append(f"set HIPGRAPH_CB_JOIN={advice_['set']}")
+    elif device["virtual"]:
+        lines.append("measure on a GPU before you set HIPGRAPH_CB_JOIN")
+    else:
+        lines.append("leave HIPGRAPH_CB_JOIN alone: auto is as good as any")
+    return "\n".join(lines)
+
+
+def _numbers(text: str) -> tuple[int, ...]:
+    return tuple(int(word) for word in text.split(","))

@@ -1,0 +1,115 @@
+"""What stands between two layers: an empty node, or a kernel of our own that does nothing."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from hipgraph_cb.backend.handle import Handle
+from hipgraph_cb.errors import HipGraphError, UnavailableError
+from hipgraph_cb.executable.target_id import TargetId, incompatibilities
+from hipgraph_cb.executable.verify import verify
+from hipgraph_cb.hip.api import bindings
+from hipgraph_cb.hip.node_parameters import KERNEL_NODE, memory_of
+from hipgraph_cb.recording.dependencies import WIDE_JOIN_ELSEWHERE, WIDE_JOIN_ON_AMD, JoinPolicy, join_kind
+
+if TYPE_CHECKING:
+    from hipgraph_cb.executable.limits import DeviceLimits
+    from hipgraph_cb.hip.api import HipApi
+
+KERNELS = Path(__file__).parent / "kernels"
+
+
+def code_for(target: TargetId) -> bytes:
+    """The code object of the join kernel for a target: made for it, or for the generic target of its family.
+
+    Raises:
+        UnavailableError: there is none.
+    """
+    names = sorted((file.name for file in KERNELS.glob("join.*.hsaco")), key=lambda name: ("generic" in name, name))
+    for name in names:
+        processor = name.split(".")[1]
+        if processor == target.processor or not incompatibilities(TargetId.parse(processor), target):
+            return (KERNELS / name).read_bytes()
+    raise UnavailableError(
+        "program: there is no join kernel for this target",
+        found=str(target),
+        allowed=", ".join(name.split(".")[1] for name in names),
+        next_step="use join='edges', 'empty' or 'auto'",
+    )
+
+
+class JoinKernel:
+    """The join kernel of one device, loaded when it is needed first.
+
+    Attributes:
+        handle: keeps the module alive once it is loaded; programs that use it hold it too.
+    """
+
+    def __init__(self, api: HipApi, target: TargetId, limits: DeviceLimits) -> None:
+        self._api = api
+        self._target = target
+        self._limits = limits
+        self.handle: Handle | None = None
+        self._parameters: Any = None
+
+    def parameters(self) -> Any:
+        """The native parameters of its kernel nodes: one work-item, no arguments."""
+        if self._parameters is None:
+            self._parameters = self._load()
+        return self._parameters
+
+    def release(self) -> None:
+        """Give the module back."""
+        self._parameters = None
+        if self.handle is not None:
+            self.handle.release()
+            self.handle = None
+
+    def _load(self) -> Any:
+        data = verify(code_for(self._target), target=self._target, limits=self._limits).data
+        native = self._api.call("hipModuleLoadData", data, where="the join kernel")
+        self.handle = Handle(self._api, native, "hipModuleUnload", keep=data)
+        function = int(self._api.call("hipModuleGetFunction", native, b"join", where="the join kernel"))
+        parameters = bindings().hipKernelNodeParams()
+        KERNEL_NODE.pack_into(memory_of(parameters, KERNEL_NODE.size), 0, 1, 1, 1, 0, function, 1, 1, 1, 0, 0)
+        return parameters
+
+
+class Joiner:
+    """Joins layers in the graphs of one program by its policy.
+
+    Attributes:
+        policy: what the program asks for.
+        wide: what `AUTO` takes for wide layers.
+    """
+
+    def __init__(self, api: HipApi, policy: JoinPolicy, wide: JoinPolicy, kernel: JoinKernel) -> None:
+        self.policy = policy
+        self.wide = wide
+        self._api = api
+        self._kernel = kernel
+
+    def kind(self, fan_in: int, fan_out: int) -> JoinPolicy | None:
+        """The kind of node between two layers of so many commands, or None for direct edges."""
+        return join_kind(fan_in, fan_out, self.policy, self.wide)
+
+    def add(self, graph: Any, kind: JoinPolicy, dependencies: Any, count: int) -> int:
+        """Add a join behind `count` nodes; returns its handle.
+
+        Raises:
+            HipError: HIP refused the node or the kernel.
+            UnavailableError: it is a kernel, and there is none for this target.
+        """
+        try:
+            if kind is JoinPolicy.KERNEL:
+                parameters = self._kernel.parameters()
+                return int(self._api.call("hipGraphAddKernelNode", graph, dependencies, count, parameters))
+            return int(self._api.call("hipGraphAddEmptyNode", graph, dependencies, count))
+        except HipGraphError as error:
+            raise error.located(f"a join of {count} commands") from None
+
+
+def wide_join(architecture: str) -> JoinPolicy:
+    """What `AUTO` takes for wide layers where the runtime names the device's architecture so."""
+    return WIDE_JOIN_ON_AMD if architecture.startswith("gfx") else WIDE_JOIN_ELSEWHERE

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import ctypes
+from collections.abc import Callable
 
 import numpy as np
 
 from hipgraph_cb.virtual.callbacks import CallError
+from hipgraph_cb.virtual.hsa.agent import Agent
 from hipgraph_cb.virtual.hsa.api import HANDLE, INT, POINTER, SIZE, UINT, api
 from hipgraph_cb.virtual.hsa.layouts import AmdSignal
-from hipgraph_cb.virtual.hsa.native import load_u64s, require, store_u32
+from hipgraph_cb.virtual.hsa.native import load_u32s, load_u64s, require, store_u32
 from hipgraph_cb.virtual.hsa.runtime import HsaRuntime, now
 from hipgraph_cb.virtual.hsa.signals import Pending
 from hipgraph_cb.virtual.hsa.status import Status
@@ -62,11 +64,57 @@ def memory_async_copy(
         require(destination and source)
         runtime.pool_memory.check_range(destination, size)
         runtime.pool_memory.check_range(source, size)
+    _enqueue(runtime, agents, waits_for, [(destination, source, size)] if size else [], completion)
+
+
+def _enqueue(
+    runtime: HsaRuntime, agents: list[Agent], waits_for: list[int], rows: list[tuple[int, int, int]], completion: int
+) -> None:
+    """Have the worker of the first GPU among the agents copy these rows when all signals are zero."""
     gpus = [agent.gpu for agent in agents if agent.gpu is not None] or runtime.machine.gpus
-    copy = _AsyncCopy(runtime, gpus[0].worker, destination, source, size, completion)
+    copy = _AsyncCopy(runtime, gpus[0].worker, rows, completion)
     runtime.pending.append(Pending(lambda: all(_is_over(runtime, signal) for signal in waits_for), copy.submit))
     gpus[0].worker.watch()
     runtime.look_around()
+
+
+@api(
+    "hsa_amd_memory_async_copy_rect",
+    *(POINTER, POINTER, POINTER, POINTER, POINTER, HANDLE, INT, UINT, POINTER, HANDLE),
+)
+def memory_async_copy_rect(
+    runtime: HsaRuntime,
+    destination: int,
+    destination_offset: int,
+    source: int,
+    source_offset: int,
+    extent: int,
+    agent: int,
+    direction: int,
+    count: int,
+    dependencies: int,
+    completion: int,
+) -> None:
+    """A box of bytes: offsets and extent are bytes of a row, rows and slices."""
+    agents = [runtime.agent(agent)]
+    require(destination and destination_offset and source and source_offset and extent and direction in range(4))
+    require(bool(count) == bool(dependencies))
+    waits_for = [runtime.signals.check(signal) for signal in load_u64s(dependencies, count)]
+    runtime.signals.check(completion)
+    width, height, depth = load_u32s(extent, 3)
+    to, start = _rows(destination, destination_offset), _rows(source, source_offset)
+    rows = [(to(y, z), start(y, z), width) for z in range(depth) for y in range(height) if width]
+    for row_destination, row_source, size in rows:
+        runtime.pool_memory.check_range(row_destination, size)
+        runtime.pool_memory.check_range(row_source, size)
+    _enqueue(runtime, agents, waits_for, rows, completion)
+
+
+def _rows(pitched: int, offset: int) -> Callable[[int, int], int]:
+    """Where a row of a slice lies, by hsa_pitched_ptr_t and hsa_dim3_t."""
+    base, pitch, slice_size = load_u64s(pitched, 3)
+    x, y, z = load_u32s(offset, 3)
+    return lambda row, plane: base + x + (y + row) * pitch + (z + plane) * slice_size
 
 
 @api(
@@ -87,6 +135,18 @@ def memory_copy_engine_status(runtime: HsaRuntime, destination_agent: int, sourc
     store_u32(out, 1)  # engine 0 is free
 
 
+@api("hsa_amd_coherency_get_type", HANDLE, POINTER)
+def coherency_get_type(runtime: HsaRuntime, agent: int, out: int) -> None:
+    runtime.agent(agent)
+    store_u32(out, 0)  # coherent
+
+
+@api("hsa_amd_coherency_set_type", HANDLE, INT)
+def coherency_set_type(runtime: HsaRuntime, agent: int, kind: int) -> None:
+    runtime.agent(agent)
+    require(kind in (0, 1))
+
+
 def _is_over(runtime: HsaRuntime, signal: int) -> bool:
     return signal not in runtime.signals or runtime.signals.load(signal) == 0
 
@@ -94,29 +154,27 @@ def _is_over(runtime: HsaRuntime, signal: int) -> bool:
 class _AsyncCopy:
     """A copy that the worker makes. Its completion signal is decremented, or -1 after a failure."""
 
-    def __init__(
-        self, runtime: HsaRuntime, worker: Worker, destination: int, source: int, size: int, completion: int
-    ) -> None:
+    def __init__(self, runtime: HsaRuntime, worker: Worker, rows: list[tuple[int, int, int]], completion: int) -> None:
         self._runtime = runtime
         self._worker = worker
-        self._destination = destination
-        self._source = source
-        self._size = size
+        self._rows = rows
         self._completion = completion
 
     def submit(self) -> None:
-        self._worker.submit(self._run, f"copy of {self._size} bytes from {self._source:#x} to {self._destination:#x}")
+        size = sum(row[2] for row in self._rows)
+        self._worker.submit(self._run, f"copy of {size} bytes")
 
     def _run(self, operation: Operation) -> bool:
         runtime = self._runtime
         started = now()
         try:
-            if self._size:
-                _copy(runtime, self._destination, self._source, self._size)
+            for row in self._rows:
+                _copy(runtime, *row)
         except CallError:
             with runtime.gate.lock:
-                runtime.signals.at(self._completion).value = -1
-                runtime.signal_changed()
+                if self._completion in runtime.signals:
+                    runtime.signals.at(self._completion).value = -1
+                    runtime.signal_changed()
             raise
         with runtime.gate.lock:
             if self._completion in runtime.signals:

@@ -22,6 +22,7 @@ _SUBJECTS = (
     "executables",
     "loader_table",
     "profiling",
+    "unsupported",
 )
 
 

@@ -232,6 +232,7 @@ class Queue:
             self.structure.read_dispatch_id = index
             where = f"queue {self.structure.hsa_queue.id}, packet {index}"
             runtime.gate.faults.add(f"{where}: {text}")
+            runtime.gate.faults.failed()  # the next failure is another one
             if status is Status.MEMORY_FAULT and address is not None:
                 runtime.memory_fault(self.agent, address)
             if self._callback:

@@ -16,7 +16,7 @@ from hipgraph_cb.virtual.hsa.layouts import QUEUE_ENABLE_PROFILING
 from hipgraph_cb.virtual.hsa.native import load_u32s, require, store_bytes, store_u64
 from hipgraph_cb.virtual.hsa.queue import Queue
 from hipgraph_cb.virtual.hsa.runtime import HsaRuntime
-from hipgraph_cb.virtual.hsa.signal_functions import _LOAD_ORDERS, _STORE_ORDERS, _UPDATE_ORDERS
+from hipgraph_cb.virtual.hsa.signal_functions import LOAD_ORDERS, STORE_ORDERS, UPDATE_ORDERS
 from hipgraph_cb.virtual.hsa.status import Status
 from hipgraph_cb.virtual.memory import OutOfMemory
 
@@ -68,13 +68,13 @@ def queue_inactivate(runtime: HsaRuntime, address: int) -> None:
     runtime.gate.wait(lambda: not queue.is_busy)
 
 
-for _order in _LOAD_ORDERS:
+for _order in LOAD_ORDERS:
     native(f"hsa_queue_load_read_index_{_order}", POINTER, result=UINT64, code=load_code(READ_INDEX))
     native(f"hsa_queue_load_write_index_{_order}", POINTER, result=UINT64, code=load_code(WRITE_INDEX))
-for _order in _STORE_ORDERS:
+for _order in STORE_ORDERS:
     native(f"hsa_queue_store_read_index_{_order}", POINTER, UINT64, result=None, code=store_code(READ_INDEX))
     native(f"hsa_queue_store_write_index_{_order}", POINTER, UINT64, result=None, code=store_code(WRITE_INDEX))
-for _order in _UPDATE_ORDERS:
+for _order in UPDATE_ORDERS:
     native(f"hsa_queue_add_write_index_{_order}", POINTER, UINT64, result=UINT64, code=add_code(WRITE_INDEX))
     native(
         f"hsa_queue_cas_write_index_{_order}",

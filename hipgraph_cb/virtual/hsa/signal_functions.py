@@ -14,9 +14,9 @@ from hipgraph_cb.virtual.hsa.runtime import TICKS_PER_SECOND, HsaRuntime
 from hipgraph_cb.virtual.hsa.signals import CONDITIONS, Pending
 
 _FOREVER = (1 << 64) - 1
-_LOAD_ORDERS = ("relaxed", "scacquire", "acquire")
-_STORE_ORDERS = ("relaxed", "screlease", "release")
-_UPDATE_ORDERS = ("relaxed", "scacq_screl", "acq_rel", "scacquire", "acquire", "screlease", "release")
+LOAD_ORDERS = ("relaxed", "scacquire", "acquire")
+STORE_ORDERS = ("relaxed", "screlease", "release")
+UPDATE_ORDERS = ("relaxed", "scacq_screl", "acq_rel", "scacquire", "acquire", "screlease", "release")
 _Handler = ctypes.CFUNCTYPE(ctypes.c_bool, ctypes.c_int64, ctypes.c_size_t)
 _AsyncFunction = ctypes.CFUNCTYPE(None, ctypes.c_size_t)
 _ALL_ONES = 0xFFFF_FFFF
@@ -52,7 +52,7 @@ def signal_value_pointer(runtime: HsaRuntime, handle: int, out: int) -> None:
     store_u64(out, handle + SIGNAL_VALUE)
 
 
-for _order in _LOAD_ORDERS:
+for _order in LOAD_ORDERS:
     native(f"hsa_signal_load_{_order}", HANDLE, result=INT64, code=load_code(SIGNAL_VALUE))
 
 
@@ -66,7 +66,7 @@ def signal_store(runtime: HsaRuntime, handle: int, new: int) -> None:
     runtime.signal_changed()
 
 
-for _order in _STORE_ORDERS:
+for _order in STORE_ORDERS:
     value(f"hsa_signal_store_{_order}", HANDLE, INT64, result=None)(signal_store)
 for _order in ("relaxed", "screlease"):
     value(f"hsa_signal_silent_store_{_order}", HANDLE, INT64, result=None)(signal_store)
@@ -80,7 +80,7 @@ def _export_update(name: str, operation: str, operands: int, result: type | None
         runtime.signal_changed()
         return before if result is not None else 0
 
-    for order in _UPDATE_ORDERS:
+    for order in UPDATE_ORDERS:
         value(f"hsa_signal_{name}_{order}", HANDLE, *[INT64] * operands, result=result)(update)
 
 
@@ -127,7 +127,7 @@ def signal_wait(runtime: HsaRuntime, handle: int, condition: int, compare: int, 
     return runtime.signals.load(handle)
 
 
-for _order in _LOAD_ORDERS:
+for _order in LOAD_ORDERS:
     value(f"hsa_signal_wait_{_order}", HANDLE, INT, INT64, UINT64, INT, result=INT64)(signal_wait)
 
 

@@ -1,0 +1,115 @@
+"""Kernels that do what they must not: who is told, and what goes on afterwards."""
+
+from __future__ import annotations
+
+import ctypes
+import time
+from pathlib import Path
+
+import numpy as np
+from support.hsa_client import dispatch
+
+ENDLESS = Path(__file__).resolve().parents[2] / "fixtures" / "virtual" / "endless.gfx942.hsaco"
+GRID, WORKGROUP = (1024, 1, 1), (256, 1, 1)
+COUNT = 1000
+MEMORY_FAULT = 43
+EventHandler = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_uint64)
+
+
+def saxpy(client, module, y, x, **fields):
+    kernarg = module.kernargs("saxpy", GRID, WORKGROUP, "QQfI", y, x, 2.0, COUNT)
+    return dispatch(kernarg, GRID, WORKGROUP, **module.kernel("saxpy"), **fields)
+
+
+def test_an_access_outside_memory_is_told_and_the_device_goes_on(client, module, queue, door):
+    y = client.upload(np.ones(COUNT - 1, np.float32))
+    done = client.signal()
+    queue.submit(saxpy(client, module, y, y, completion=done))
+    assert queue.wait_for_error() == (MEMORY_FAULT, queue.address, 77)
+    assert client.value(done) == 1
+    report = door.fault_report()
+    assert "memory access fault" in report
+    assert "kernel: saxpy" in report
+    assert f"address: {y + 4 * (COUNT - 1):#x}" in report
+    other, again = client.queue(), client.upload(np.ones(COUNT, np.float32))
+    other.submit(saxpy(client, module, again, again, completion=done))
+    assert client.wait(done) == 0
+    assert set(client.read(again, COUNT, np.float32)) == {3.0}
+
+
+def test_the_handler_of_system_events_is_told_the_address(client, module, queue):
+    events = []
+
+    def note(event, data):
+        kind, agent, address, reasons = ctypes.c_uint32.from_address(event).value, *_fields(event)
+        events.append((kind, agent, address, reasons, data))
+        return 0
+
+    handler = EventHandler(note)
+    client._keep.append(handler)
+    assert client.hsa.hsa_amd_register_system_event_handler(handler, 5) == 0
+    y = client.upload(np.ones(COUNT - 1, np.float32))
+    queue.submit(saxpy(client, module, y, y))
+    queue.wait_for_error()
+    assert events == [(0, client.gpu, y + 4 * (COUNT - 1), 1, 5)]
+
+
+def _fields(event):
+    words = (ctypes.c_uint64 * 3).from_address(event + 8)
+    return words[0], words[1], words[2] & 0xFFFFFFFF
+
+
+def test_arguments_that_are_nowhere_are_a_memory_fault(client, module, queue):
+    queue.submit(dispatch(0, GRID, WORKGROUP, **module.kernel("saxpy")))
+    assert queue.wait_for_error()[0] == MEMORY_FAULT
+
+
+def test_memory_that_was_freed_is_a_memory_fault(client, module, queue, door):
+    y = client.upload(np.ones(COUNT, np.float32))
+    packet = saxpy(client, module, y, y)
+    client._made.remove(("hsa_amd_memory_pool_free", y))
+    assert client.hsa.hsa_amd_memory_pool_free(y) == 0
+    queue.submit(packet)
+    assert queue.wait_for_error()[0] == MEMORY_FAULT
+    assert "which was freed" in door.fault_report()
+
+
+def test_destroying_a_queue_stops_its_kernel(client, door):
+    module, queue = client.load(ENDLESS.read_bytes()), client.queue()
+    flag = client.upload(np.zeros(1, np.int32))
+    kernarg = module.kernargs("endless", (64, 1, 1), (64, 1, 1), "Q", flag)
+    queue.submit(dispatch(kernarg, (64, 1, 1), (64, 1, 1), **module.kernel("endless")))
+    time.sleep(0.05)
+    start = time.monotonic()
+    queue.destroy()
+    assert time.monotonic() - start < 10
+    assert "stopped because its queue was destroyed" in door.fault_report()
+
+
+def test_a_kernel_of_a_destroyed_executable_is_none(client, queue):
+    module = client.load("clang/k_cl.gfx942.hsaco")
+    fields = module.kernel("saxpy")
+    client._made.remove(("hsa_executable_destroy", module.executable))
+    assert client.hsa.hsa_executable_destroy(module.executable) == 0
+    queue.submit(dispatch(0, GRID, WORKGROUP, **fields))
+    assert queue.wait_for_error()[0] == 0x1010
+
+
+def test_times_of_a_dispatch_are_told_where_the_queue_is_profiled(client, module, queue):
+    hsa = client.hsa
+    y, done, other = client.upload(np.ones(COUNT, np.float32)), client.signal(), client.signal()
+    times = (ctypes.c_uint64 * 2)()
+    queue.submit(saxpy(client, module, y, y, completion=other))
+    client.wait(other)
+    assert hsa.hsa_amd_profiling_get_dispatch_time(client.gpu, other, times) == 0x1000
+    assert hsa.hsa_amd_profiling_set_profiler_enabled(queue.address, 1) == 0
+    before, after = ctypes.c_uint64(), ctypes.c_uint64()
+    hsa.hsa_system_get_info(2, ctypes.byref(before))
+    queue.submit(saxpy(client, module, y, y, completion=done))
+    client.wait(done)
+    hsa.hsa_system_get_info(2, ctypes.byref(after))
+    assert hsa.hsa_amd_profiling_get_dispatch_time(client.gpu, done, times) == 0
+    assert before.value <= times[0] < times[1] <= after.value
+    tick = ctypes.c_uint64()
+    assert hsa.hsa_amd_profiling_convert_tick_to_system_domain(client.gpu, times[0], ctypes.byref(tick)) == 0
+    assert tick.value == times[0]

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from hipgraph_cb.virtual.callbacks import SharedCalls
 
 # How long a worker with nothing to do waits before it looks again for what programs write to memory without a call.
-_SHORTEST_LOOK, _LONGEST_LOOK = 0.00005, 0.002
+_SHORTEST_LOOK, _LONGEST_LOOK = 0.00005, 0.004
 
 
 @dataclass(frozen=True)

@@ -81,7 +81,7 @@ def memory_pool_free(runtime: HsaRuntime, address: int) -> None:
         return
     allocation = _at_start(runtime, address)
     for function, data in allocation.callbacks:
-        runtime.events.post(partial(_DeallocationCallback(function), allocation.address, data))
+        runtime.events.post(address, partial(_DeallocationCallback(function), allocation.address, data))
     runtime.pool_memory.free(allocation)
 
 

@@ -12,6 +12,8 @@ import ctypes
 import traceback
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from hipgraph_cb.virtual.callbacks import CallError
 from hipgraph_cb.virtual.faults import DeviceFault, FaultKind
 from hipgraph_cb.virtual.hsa.layouts import (
@@ -73,6 +75,7 @@ class Queue:
         self._callback = callback
         self._data = data
         self._done: set[int] = set()
+        self._next: list[int] = []
         self._rung = 0
         self._operation: Operation | None = None
         memory = runtime.memory
@@ -84,8 +87,7 @@ class Queue:
         ctypes.memset(self.address, 0, ctypes.sizeof(AmdQueue) + _DOORBELL_ROOM)
         self._doorbell.value = _NO_BELL
         self._describe(kind)
-        for slot in range(size):
-            self._set_header(slot, INVALID)
+        memory.bytes(self.packets, size * PACKET_SIZE).view(np.uint16)[:: PACKET_SIZE // 2] = INVALID
 
     def _describe(self, kind: int) -> None:
         header = self.structure.hsa_queue
@@ -121,7 +123,7 @@ class Queue:
         return self._operation is not None and not self._operation.is_done
 
     def destroy(self) -> None:
-        """Take it from the device; the packet that runs is finished before. With the lock."""
+        """Take it from the device: its kernel is stopped, and its callback is not called any more. With the lock."""
         runtime = self._runtime
         self.is_active = False
         if self._operation is not None:
@@ -129,6 +131,7 @@ class Queue:
         del runtime.queues[self.address]
         del runtime.doorbells[self.doorbell_signal]
         runtime.gate.wait(lambda: not self.is_busy)
+        runtime.events.forget(self.address)
         runtime.signals.destroy(self.doorbell_signal)
         runtime.memory.free(self.packets)
         runtime.memory.free(self.address)
@@ -169,7 +172,7 @@ class Queue:
         return found
 
     def _step(self, operation: Operation) -> bool:
-        candidates = self._candidates() if self.is_active else []
+        candidates = (self._next or self._candidates()) if self.is_active else []
         if not candidates:
             return True
         index = candidates[0] if len(candidates) == 1 else self.gpu.worker.random.choice(candidates)
@@ -185,7 +188,9 @@ class Queue:
             self._fail(index, error.status, str(error), None)
         except Exception as error:  # noqa: BLE001 - whatever it is, the queue's callback reports it
             self._fail(index, Status.ERROR, "".join(traceback.format_exception(error)).rstrip(), None)
-        return False
+        # No empty step at the end: it would take a number from the generator at a time that nobody can know.
+        self._next = self._candidates() if self.is_active else []
+        return not self._next
 
     def _run(self, index: int, operation: Operation) -> None:
         slot = self._slot(index)
@@ -237,5 +242,5 @@ class Queue:
                 runtime.memory_fault(self.agent, address)
             if self._callback:
                 call = _ErrorCallback(self._callback)
-                runtime.events.post(lambda: call(status, self.address, self._data))
+                runtime.events.post(self.address, lambda: call(status, self.address, self._data))
             runtime.gate.changed.notify_all()

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
 TICKS_PER_SECOND = 100_000_000
 """The rate of HSA timestamps: 10 ns a tick."""
+SYSTEM_EVENTS = "system events"
 _EventHandler = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_size_t, ctypes.c_size_t)
 
 
@@ -120,8 +121,8 @@ class HsaRuntime:
         """Tell the handlers of system events, on the thread for events."""
         event = MemoryFaultEvent(0, agent.handle, address, 1)
         for function, data in self.event_handlers:
-            self.events.post(partial(_EventHandler(function), ctypes.addressof(event), data))
-        self.events.post(lambda: event)  # which has to live until then
+            self.events.post(SYSTEM_EVENTS, partial(_EventHandler(function), ctypes.addressof(event), data))
+        self.events.post(SYSTEM_EVENTS, lambda: event)  # which has to live until then
 
     def release_all(self) -> None:
         """After the last hsa_shut_down: nothing that was made is left."""
@@ -133,5 +134,6 @@ class HsaRuntime:
             table.clear()
         self.pending.clear()
         self.event_handlers.clear()
+        self.events.forget_all()
         self.signals.release_all()
         self.pool_memory.release_all()

@@ -43,6 +43,7 @@ def signal_destroy(runtime: HsaRuntime, handle: int) -> None:
     require(handle)
     require(handle not in runtime.doorbells, note="a doorbell is destroyed with its queue")
     runtime.signals.destroy(handle)
+    runtime.events.forget(handle)
 
 
 @api("hsa_amd_signal_value_pointer", HANDLE, POINTER)
@@ -201,7 +202,7 @@ def _add_handler(runtime: HsaRuntime, handle: int, condition: int, compare: int,
 
     def start() -> None:
         if handle in runtime.signals:
-            runtime.events.post(call)
+            runtime.events.post(handle, call)
 
     def call() -> None:
         if handle not in runtime.signals:
@@ -216,4 +217,4 @@ def _add_handler(runtime: HsaRuntime, handle: int, condition: int, compare: int,
 @api("hsa_amd_async_function", POINTER, POINTER)
 def async_function(runtime: HsaRuntime, callback: int, argument: int) -> None:
     require(callback)
-    runtime.events.post(lambda: _AsyncFunction(callback)(argument))
+    runtime.events.post(callback, lambda: _AsyncFunction(callback)(argument))

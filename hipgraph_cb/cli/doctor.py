@@ -18,7 +18,9 @@ PACKAGES = ("hip-python", "numpy", "msgpack")
 
 def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--device", type=int, default=0, help="ordinal of the device (default: 0)")
-    parser.add_argument("--isa", metavar="TARGET", help="list each instruction as done, approximate or absent instead")
+    parser.add_argument(
+        "--isa", metavar="TARGET", help="list each instruction as done, approximate, excluded or absent instead"
+    )
 
 
 def run(options: argparse.Namespace) -> int:
@@ -30,12 +32,20 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _instruction_facts(target: str) -> dict[str, Any]:
-    from hipgraph_cb.virtual.isa.coverage import coverage
+    from hipgraph_cb.virtual.isa.coverage import EXCLUSIONS, SOURCE, coverage
+    from hipgraph_cb.virtual.isa.fidelity import DIFFERENCES
 
     formats = coverage(target)
     states = [state for mnemonics in formats.values() for state in mnemonics.values()]
-    counts = {state: states.count(state) for state in ("done", "approximate", "absent")}
-    return {"target": target, "counts": counts, "instructions": formats}
+    counts = {state: states.count(state) for state in ("done", "approximate", "excluded", "absent")}
+    return {
+        "target": target,
+        "source": SOURCE,
+        "counts": counts,
+        "exclusions": {reason: list(names) for reason, names in EXCLUSIONS.items()},
+        "differences": dict(DIFFERENCES),
+        "instructions": formats,
+    }
 
 
 def _report(options: argparse.Namespace) -> int:

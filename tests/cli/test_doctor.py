@@ -38,7 +38,9 @@ def test_each_instruction_of_a_target_is_done_approximate_or_absent(capsys: pyte
     instructions = facts["instructions"]
     assert instructions["VOP2"]["v_add_f32"] == "done"
     assert instructions["VOP1"]["v_exp_f32"] == "approximate"
-    assert instructions["DS"]["ds_gws_init"] == "absent"
+    assert instructions["DS"]["ds_gws_init"] == "excluded"
+    assert "ds_gws_init" in facts["exclusions"]["global wave sync, which the driver has to allot"]
+    assert facts["differences"]["alignment"].startswith("plain loads and stores need no alignment")
     assert sum(facts["counts"].values()) == sum(len(mnemonics) for mnemonics in instructions.values())
 
 

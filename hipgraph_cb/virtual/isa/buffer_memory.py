@@ -282,10 +282,11 @@ def _chosen(state: State, register: int, lanes: NDArray[np.bool_]) -> Vector32:
 @semantics(*(f"buffer_load_{size}" for size in NARROW_LOADS))
 def _compile_narrow_load(instruction: Instruction, context: CompileContext) -> Compiled:
     del context
-    if instruction.fields["lds"]:
-        raise UnsupportedInstruction("a transfer to LDS of less than a word")
     form = NARROW_LOADS[instruction.mnemonic.removeprefix("buffer_load_")]
     places, destination = buffer_places(instruction), vector_register(instruction, "vdata")
+    to_lds = bool(instruction.fields["lds"])
+    if to_lds and form.half:
+        raise UnsupportedInstruction("a transfer to LDS of half a register")
 
     def step(state: State) -> None:
         place = places(state)
@@ -294,7 +295,11 @@ def _compile_narrow_load(instruction: Instruction, context: CompileContext) -> C
         if lanes.any():
             offsets = _offsets(state, instruction, place.addresses, lanes, form.size)
             value[lanes] = load_narrow(state.memory.u8, offsets, form.size)
-        state.write_vgpr(destination, narrow_result(state, destination, value, form))
+        result = narrow_result(state, destination, value, form)
+        if to_lds:
+            store_to_lds(state, instruction, result)
+        else:
+            state.write_vgpr(destination, result)
 
     return step
 

@@ -6,7 +6,8 @@ import re
 from types import MappingProxyType
 
 _APPROXIMATE = re.compile(
-    r"v_(exp|log|rcp|rsq|sqrt|sin|cos)(_legacy|_iflag)?_f(16|32|64)|v_mfma_f.*|s_memtime|s_memrealtime|s_getreg_b32"
+    r"v_(exp|log|rcp|rsq|sqrt|sin|cos)(_legacy|_iflag)?_f(16|32|64)|v_s?mf(ma|mac)_f.*|v_cvt_sr_(fp|bf)8_f32"
+    r"|v_dot2c?_f32_f16|s_memtime|s_memrealtime|s_getreg_b32"
 )
 
 
@@ -21,6 +22,11 @@ DIFFERENCES = MappingProxyType(
             "v_exp, v_log, v_rcp, v_rsq, v_sqrt, v_sin and v_cos are computed by numpy and rounded to the format; "
             "hardware reads 1-ulp tables, so the last bit may differ"
         ),
+        "stochastic rounding": (
+            "v_cvt_sr_* adds the upper 20 (bf8: 21) bits of the random number to what the format has no room for and "
+            "rounds towards zero; below the smallest normal number hardware may place these bits otherwise"
+        ),
+        "half dot products": "v_dot2_f32_f16 and v_dot2c_f32_f16 round to f32 after each product and each sum",
         "matrix instructions": (
             "sums are made in single precision (double for f64) in an order of their own, and xf32 inputs keep all "
             "their bits; hardware rounds in between"
@@ -36,6 +42,10 @@ DIFFERENCES = MappingProxyType(
         "host memory": "kernels reach device, pinned and managed memory, and no registered host memory",
         "fresh memory": "device memory, LDS and registers start as 0xCD bytes; freed memory reads as a fault",
         "order": "workgroups run in chunks, and lanes of a wave store in lane order when they name one address",
-        "status registers": "S_GETREG of STATUS and HW_ID reads zero; no trap handler exists, so s_trap is a fault",
+        "status registers": (
+            "S_GETREG of STATUS gives SCC, EXECZ, VCCZ, IN_TG and VALID, of TRAPSTS, HW_ID and XCC_ID zero; no "
+            "exception is ever raised and no trap handler exists, so s_trap is a fault"
+        ),
+        "overflow mode": "MODE.FP16_OVFL is obeyed by conversions to 8-bit floats; f16 arithmetic under it is a fault",
     }
 )

@@ -31,6 +31,7 @@ from hipgraph_cb.virtual.isa import (
     scalar_stores,
     scratch_memory,
     small_floats,
+    sparse_matrix,
     special_functions,
 )
 
@@ -62,6 +63,7 @@ MODULES = (
     lds_transfer,
     lane_exchange,
     scratch_memory,
+    sparse_matrix,
     flat_memory,
     matrix,
 )

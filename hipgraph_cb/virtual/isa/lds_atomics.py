@@ -18,9 +18,9 @@ from hipgraph_cb.virtual.isa.atomic_operations import (
 )
 from hipgraph_cb.virtual.isa.global_atomics import read_operands, refuse_misaligned, write_old
 from hipgraph_cb.virtual.isa.global_memory import vector_register
-from hipgraph_cb.virtual.isa.lds import PAIRS, lds_offsets, whole_offset
+from hipgraph_cb.virtual.isa.lds import PAIRS, lds_offsets, place_in_lds, whole_offset
 from hipgraph_cb.virtual.isa.registry import CompileContext, Compiled, semantics
-from hipgraph_cb.virtual.isa.state import State
+from hipgraph_cb.virtual.isa.state import M0, State
 
 if TYPE_CHECKING:
     from hipgraph_cb.virtual.isa.instruction import Instruction
@@ -104,6 +104,62 @@ def _compile_pair(instruction: Instruction, context: CompileContext) -> Compiled
                 write_old(state, destination + words * index, old)
 
     return step
+
+
+@semantics("ds_append", "ds_consume")
+def _compile_count(instruction: Instruction, context: CompileContext) -> Compiled:
+    """Each wave adds (subtracts) the number of its active lanes to the word at M0 + offset; all of them get the old."""
+    del context
+    name = "add" if instruction.mnemonic == "ds_append" else "sub"
+    operation, offset = INTEGER32[name], whole_offset(instruction)
+    destination = vector_register(instruction, "vdst")
+
+    def step(state: State) -> None:
+        active = state.active_bits()
+        counts = active.sum(axis=1, dtype=np.uint32)
+        first = (np.cumsum(active, axis=1) == 1) & active  # one lane speaks for its wave
+        base = state.read_sgpr(M0)
+        start = base & 0xFFFF if isinstance(base, int) else (base & np.uint32(0xFFFF)).astype(np.int64)
+        addresses = state.full(np.asarray(start + offset, np.int64).reshape(-1, 1))
+        with state.narrowed(first):
+            offsets = place_in_lds(state, instruction, addresses, 0, 4)
+            refuse_misaligned(state, instruction, addresses, 4)
+        if not offsets.size:
+            return
+        waves = counts > 0
+        found = perform(state.lds.reshape(-1), offsets.reshape(-1), [counts[waves]], operation, need_old=True)
+        old = np.zeros((state.waves, 1), np.uint32)
+        if found is not None:
+            old[waves, 0] = found
+        state.write_vgpr(destination, old)
+
+    return step
+
+
+@semantics("ds_condxchg32_rtn_b64")
+def _compile_conditional_exchange(instruction: Instruction, context: CompileContext) -> Compiled:
+    """Two words at a multiple of eight: each takes the lower 31 bits of its operand if bit 31 of that is set."""
+    del context
+    address, offset = instruction.fields["addr"], whole_offset(instruction)
+    source, destination = vector_register(instruction, "data0"), vector_register(instruction, "vdst")
+    operation = AtomicOperation(np.uint32, lambda old, new: np.where(new >> np.uint32(31), new & _LOWER, old))
+
+    def step(state: State) -> None:
+        places = (state.read_vgpr(address).astype(np.int64) + offset) & 0xFFF8
+        found = []
+        for part in (0, 1):
+            offsets = place_in_lds(state, instruction, state.full(places + 4 * part), 0, 4)
+            if offsets.size:
+                operands = read_operands(state, source + part, operation)
+                found.append(perform(state.lds.reshape(-1), offsets.reshape(-1), operands, operation, need_old=True))
+        for part, old in enumerate(found):
+            if old is not None:
+                write_old(state, destination + part, old)
+
+    return step
+
+
+_LOWER = np.uint32(0x7FFFFFFF)
 
 
 def _one_operand(operation: AtomicOperation) -> AtomicOperation:

@@ -6,10 +6,21 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from hipgraph_cb.virtual.isa.global_memory import global_addresses, vector_register
+from hipgraph_cb.virtual.isa.global_memory import NARROW_LOADS, global_addresses, vector_register
 from hipgraph_cb.virtual.isa.lds import place_in_lds, whole_offset
-from hipgraph_cb.virtual.isa.memory_access import Addresses, active_only, checked, load_words, spread, store_words
+from hipgraph_cb.virtual.isa.memory_access import (
+    Addresses,
+    active_only,
+    checked,
+    load_narrow,
+    load_words,
+    sign_extend,
+    spread,
+    store_words,
+)
+from hipgraph_cb.virtual.isa.private_memory import load_private_narrow, load_private_words
 from hipgraph_cb.virtual.isa.registry import CompileContext, Compiled, semantics
+from hipgraph_cb.virtual.isa.scratch_memory import scratch_addresses
 from hipgraph_cb.virtual.isa.state import LANES, M0, State, Vector32
 
 if TYPE_CHECKING:
@@ -47,6 +58,47 @@ def _compile_transfer(instruction: Instruction, context: CompileContext) -> Comp
         offsets = checked(state, instruction, state.full(addresses(state)), 4)
         if offsets.size:
             store_to_lds(state, instruction, spread(state, load_words(state.memory.u8, offsets, 1)[0]))
+
+    return step
+
+
+# Narrow values take a whole word of LDS each, extended.
+EXTENDED = {name: NARROW_LOADS[name] for name in ("ubyte", "sbyte", "ushort", "sshort")}
+
+
+@semantics(*(f"global_load_lds_{name}" for name in EXTENDED))
+def _compile_narrow_transfer(instruction: Instruction, context: CompileContext) -> Compiled:
+    del context
+    form = EXTENDED[instruction.mnemonic.removeprefix("global_load_lds_")]
+    addresses = global_addresses(instruction)
+
+    def step(state: State) -> None:
+        offsets = checked(state, instruction, state.full(addresses(state)), form.size)
+        if offsets.size:
+            value = spread(state, load_narrow(state.memory.u8, offsets, form.size))
+            store_to_lds(state, instruction, sign_extend(value, 8 * form.size) if form.signed else value)
+
+    return step
+
+
+@semantics("scratch_load_lds_dword", *(f"scratch_load_lds_{name}" for name in EXTENDED))
+def _compile_private_transfer(instruction: Instruction, context: CompileContext) -> Compiled:
+    """From private memory to LDS."""
+    del context
+    form = EXTENDED.get(instruction.mnemonic.removeprefix("scratch_load_lds_"))
+    addresses = scratch_addresses(instruction)
+
+    def load(state: State) -> Vector32 | None:
+        if form is None:
+            words = load_private_words(state, instruction, addresses(state), 1)
+            return None if words is None else words[0]
+        value = load_private_narrow(state, instruction, addresses(state), form.size)
+        return sign_extend(value, 8 * form.size) if value is not None and form.signed else value
+
+    def step(state: State) -> None:
+        value = load(state)
+        if value is not None:
+            store_to_lds(state, instruction, value)
 
     return step
 

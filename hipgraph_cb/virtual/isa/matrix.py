@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 Values = NDArray[Any]
 
-_NAME = re.compile(r"v_mfma_(f32|f64|i32)_(\d+)x(\d+)x(\d+)(?:_(\d+)b)?_(\w+)")
+_NAME = re.compile(r"v_s?mf(?:ma|mac)_(f32|f64|i32)_(\d+)x(\d+)x(\d+)(?:_(\d+)b)?_(\w+)")
 
 # (M, result) -> how the lanes [register, lane] of one wave's accumulators are cut into axes, and which order of these
 # axes is [block, row, column]. `-1` stands for the number of blocks.
@@ -98,10 +98,10 @@ _ELEMENTS: dict[str, tuple[int, Callable[[Values], Values]]] = {
     "fp8": (8, lambda words: values_of("fp8")[words.view(np.uint8)]),
     "bf8": (8, lambda words: values_of("bf8")[words.view(np.uint8)]),
 }
-_RESULTS = {"f32": np.float32, "f64": np.float64, "i32": np.int32}
+RESULTS = {"f32": np.float32, "f64": np.float64, "i32": np.int32}
 
 
-def _registers(state: State, first: int, count: int) -> Values:
+def registers_of(state: State, first: int, count: int) -> Values:
     """`count` registers of all lanes: uint32 [waves, 64, count]."""
     words = np.empty((*state.shape, count), np.uint32)
     for index in range(count):
@@ -109,21 +109,25 @@ def _registers(state: State, first: int, count: int) -> Values:
     return words
 
 
-def _operand_register(instruction: Instruction, name: str, acc_bit: int) -> int:
+def operand_register(instruction: Instruction, name: str, acc_bit: int) -> int:
+    """The register that A or B starts in; a bit of the `acc` field chooses the accumulation registers."""
     code = instruction.fields[name]
     if code < VGPR_BASE:
         raise UnsupportedInstruction(f"the constant {name}")
     return code - VGPR_BASE + (AGPR if instruction.fields.get("acc", 0) & acc_bit else 0)
 
 
-def _operand(product: Product, register: int, kind: str, size: int) -> Callable[[State], Values]:
-    """Reads A or B as [waves, block, row or column, depth]."""
+def operand_reader(
+    product: Product, register: int, kind: str, size: int, lanes: NDArray[np.int64] | None = None
+) -> Callable[[State], Values]:
+    """Reads A or B as [waves, block, row or column, depth]; `lanes` says whose registers a lane takes instead."""
     bits, numbers = _ELEMENTS[kind]
     count = max(1, product.elements * bits // 32)
     groups = product.depth // product.elements
 
     def read(state: State) -> Values:
-        values = numbers(_registers(state, register, count))
+        words = registers_of(state, register, count)
+        values = numbers(words if lanes is None else np.ascontiguousarray(words[:, lanes]))
         cut = values.reshape(state.waves, groups, product.blocks, size, product.elements)
         rows: Values = cut.transpose(0, 2, 3, 1, 4).reshape(state.waves, product.blocks, size, product.depth)
         return rows
@@ -133,7 +137,7 @@ def _operand(product: Product, register: int, kind: str, size: int) -> Callable[
 
 def _addend(product: Product, instruction: Instruction) -> Callable[[State], Values]:
     """Reads C as [waves, block, row, column], or one constant."""
-    dtype = _RESULTS[product.result]
+    dtype = RESULTS[product.result]
     code = instruction.fields["src2"]
     if code < VGPR_BASE:
         bits = constant_value(code, instruction.literal, product.result)
@@ -141,12 +145,17 @@ def _addend(product: Product, instruction: Instruction) -> Callable[[State], Val
             raise UnsupportedInstruction("a scalar register as addend")
         constant = np.array(bits, np.uint64 if product.result == "f64" else np.uint32).view(dtype)
         return lambda state: constant
-    register = code - VGPR_BASE + (AGPR if instruction.fields.get("acc_cd", 0) else 0)
+    return accumulator_reader(product, code - VGPR_BASE + (AGPR if instruction.fields.get("acc_cd", 0) else 0))
+
+
+def accumulator_reader(product: Product, register: int) -> Callable[[State], Values]:
+    """Reads the accumulators from `register` on as [waves, block, row, column]."""
+    dtype = RESULTS[product.result]
     axes, order = _accumulator_axes(product)
 
     def read(state: State) -> Values:
         words = product.result_words
-        registers = _registers(state, register, product.accumulators * words)
+        registers = registers_of(state, register, product.accumulators * words)
         lanes = registers.view(dtype).transpose(0, 2, 1)  # [waves, element, lane]
         cut = lanes.reshape(state.waves, *axes).transpose(0, *(axis + 1 for axis in order))
         matrices: Values = cut.reshape(state.waves, product.blocks, product.rows, product.columns)
@@ -160,8 +169,8 @@ def _accumulator_axes(product: Product) -> tuple[tuple[int, ...], tuple[int, ...
     return tuple(product.blocks if axis == -1 else axis for axis in axes), order
 
 
-def _write(state: State, product: Product, register: int, result: Values) -> None:
-    """Spread [waves, block, row, column] over the accumulator registers."""
+def write_product(state: State, product: Product, register: int, result: Values) -> None:
+    """Spread [waves, block, row, column] over the accumulator registers from `register` on."""
     axes, order = _accumulator_axes(product)
     ordered = tuple(axes[axis] for axis in order)
     inverse = np.argsort(order)
@@ -184,11 +193,27 @@ def _chosen_blocks(product: Product, instruction: Instruction) -> NDArray[np.int
     return np.arange(product.blocks) >> size << size | index
 
 
+_LANE = np.arange(LANES)
+# BLGP -> whose B registers each lane takes: halves and quarters of the wave, or the next quarter
+_BROADCASTS = {
+    1: _LANE & 31,
+    2: _LANE | 32,
+    3: _LANE + 16 & 63,
+    **{4 + part: _LANE & 15 | 16 * part for part in range(4)},
+}
+
+
+def _broadcast(product: Product, instruction: Instruction) -> NDArray[np.int64] | None:
+    """The lanes that give B, where BLGP asks for others than one's own (not for f64, where it negates)."""
+    bits = instruction.fields["blgp"]
+    if not bits or product.result == "f64":
+        return None
+    return _BROADCASTS[bits]
+
+
 def _signs(product: Product, instruction: Instruction) -> tuple[int, int, int]:
     """For f64 the BLGP bits negate A, B and C."""
-    bits = instruction.fields["blgp"]
-    if bits and product.result != "f64":
-        raise UnsupportedInstruction(f"blgp {bits}")
+    bits = instruction.fields["blgp"] if product.result == "f64" else 0
     return (-1 if bits & 1 else 1, -1 if bits & 2 else 1, -1 if bits & 4 else 1)
 
 
@@ -196,14 +221,15 @@ def compile_product(instruction: Instruction, context: CompileContext) -> Compil
     """The step of one dense MFMA instruction."""
     del context
     product = Product.parse(instruction.mnemonic)
-    left = _operand(product, _operand_register(instruction, "src0", 1), product.left, product.rows)
-    right = _operand(product, _operand_register(instruction, "src1", 2), product.right, product.columns)
+    lanes = _broadcast(product, instruction)
+    left = operand_reader(product, operand_register(instruction, "src0", 1), product.left, product.rows)
+    right = operand_reader(product, operand_register(instruction, "src1", 2), product.right, product.columns, lanes)
     addend = _addend(product, instruction)
     chosen = _chosen_blocks(product, instruction)
     sign_left, sign_right, sign_addend = _signs(product, instruction)
     sign_product = sign_left * sign_right
     destination = instruction.fields["vdst"] + (AGPR if instruction.fields.get("acc_cd", 0) else 0)
-    dtype = _RESULTS[product.result]
+    dtype = RESULTS[product.result]
 
     def step(state: State) -> None:
         a, b = left(state), right(state)
@@ -213,7 +239,7 @@ def compile_product(instruction: Instruction, context: CompileContext) -> Compil
         if sign_product < 0:
             np.negative(total, out=total)
         total = total + addend(state) if sign_addend > 0 else total - addend(state)
-        _write(state, product, destination, total)
+        write_product(state, product, destination, total)
 
     return step
 

@@ -10,7 +10,7 @@ import numpy as np
 from hipgraph_cb.virtual.isa.control import Barrier, Branch, ConditionalBranch, EndProgram, Jump, SetMode
 from hipgraph_cb.virtual.isa.float_mode import MODE_BITS
 from hipgraph_cb.virtual.isa.lane_mask import LaneMask
-from hipgraph_cb.virtual.isa.operands import scalar_reader64
+from hipgraph_cb.virtual.isa.operands import PRIVATE_BASE, SHARED_BASE, scalar_reader64
 from hipgraph_cb.virtual.isa.registry import CompileContext, Compiled, UnsupportedInstruction, semantics
 from hipgraph_cb.virtual.isa.state import EXEC, VCC, Scalar32, Scalar64, State
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 Condition = Callable[[State], Any]
 MODE_REGISTER = 1
-STATUS_REGISTERS = {2, 4}  # STATUS, HW_ID: read as zero, see fidelity.py
+TRAP_STATUS = 3
 
 
 def _sign16(value: int) -> int:
@@ -109,6 +109,19 @@ def _compile_conditional_branch(instruction: Instruction, context: CompileContex
     return ConditionalBranch(_target(instruction), CONDITIONS[instruction.mnemonic.removeprefix("s_cbranch_")])
 
 
+MESSAGE_INTERRUPT = 1
+
+
+@semantics("s_sendmsg")
+def _compile_message(instruction: Instruction, context: CompileContext) -> Compiled:
+    """An interrupt tells the host to look at memory, which here it can do at any time; other messages are graphics'."""
+    del context
+    message = instruction.fields["simm16"] & 15
+    if message != MESSAGE_INTERRUPT:
+        raise UnsupportedInstruction(f"message {message}")
+    return None
+
+
 @semantics("s_trap", "s_sethalt")
 def _compile_trap(instruction: Instruction, context: CompileContext) -> Compiled:
     del context
@@ -164,18 +177,48 @@ def _register_field(instruction: Instruction) -> tuple[int, int, int]:
 def _compile_get_register(instruction: Instruction, context: CompileContext) -> Compiled:
     del context
     register, offset, size = _register_field(instruction)
-    destination = instruction.fields["sdst"]
-    if register in STATUS_REGISTERS:
-        return lambda state: state.write_sgpr(destination, 0)
-    if register != MODE_REGISTER:
+    destination, mask = instruction.fields["sdst"], (1 << size) - 1
+    read = _HARDWARE_REGISTERS.get(register)
+    if read is None:
         raise UnsupportedInstruction(f"hardware register {register}")
-    return lambda state: state.write_sgpr(destination, state.mode >> offset & ((1 << size) - 1))
+
+    def step(state: State) -> None:
+        value = read(state)
+        number = value >> offset & mask if isinstance(value, int) else value >> np.uint32(offset) & np.uint32(mask)
+        state.write_sgpr(destination, number)
+
+    return step
+
+
+def _status(state: State) -> Scalar32:
+    """SCC, EXECZ, VCCZ and VALID; IN_TG where workgroups have several waves. No other bit is ever set."""
+    fixed = 1 << 16 | (1 << 11 if state.placement.waves_per_group > 1 else 0)
+    parts = ((state.read_scc(), 0), (_negated(_exec_any(state)), 9), (_negated(any_bit(state.read_pair(VCC))), 10))
+    value: Any = fixed
+    for condition, bit in parts:
+        set_bit = np.asarray(condition).astype(np.uint32) << np.uint32(bit)
+        value = value | (int(set_bit) if set_bit.ndim == 0 else set_bit)
+    return value if isinstance(value, int) else np.asarray(value, np.uint32)
+
+
+# by number: MODE, STATUS, TRAPSTS (no exception is ever raised), HW_ID and XCC_ID (everything runs in one place),
+# SH_MEM_BASES (the upper 16 bits of the two apertures)
+_HARDWARE_REGISTERS: dict[int, Callable[[State], Scalar32]] = {
+    MODE_REGISTER: lambda state: state.mode,
+    2: _status,
+    TRAP_STATUS: lambda state: 0,
+    4: lambda state: 0,
+    15: lambda state: PRIVATE_BASE >> 48 | SHARED_BASE >> 48 << 16,
+    20: lambda state: 0,
+}
 
 
 @semantics("s_setreg_b32", "s_setreg_imm32_b32")
 def _compile_set_register(instruction: Instruction, context: CompileContext) -> Compiled:
     del context
     register, offset, size = _register_field(instruction)
+    if register == TRAP_STATUS:  # clearing exceptions that nothing raises
+        return None
     if register != MODE_REGISTER:
         raise UnsupportedInstruction(f"hardware register {register}")
     mask = ((1 << size) - 1) << offset

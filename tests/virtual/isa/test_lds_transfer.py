@@ -78,3 +78,50 @@ def test_leaving_lds_is_a_fault(data):
         run_code(state, READ)
     assert raised.value.lane == 48
     assert raised.value.description == "4 bytes at LDS address 0x190, outside the workgroup's 400 bytes of LDS"
+
+
+@pytest.mark.parametrize(
+    ("code", "dtype", "offset"),
+    [
+        ("008098dc00007f00", np.uint8, 0),  # global_load_lds_ubyte v[0:1], off
+        ("04809cdc00007f00", np.int8, 4),  # global_load_lds_sbyte v[0:1], off offset:4
+        ("0080a0dc00007f00", np.uint16, 0),  # global_load_lds_ushort v[0:1], off
+        ("0080a4dc00007f00", np.int16, 0),  # global_load_lds_sshort v[0:1], off
+    ],
+)
+def test_narrow_values_take_a_word_of_lds_each(data, code, dtype, offset):
+    memory, address, words = data
+    state, lds = fresh(memory, m0=16)
+    size = np.dtype(dtype).itemsize
+    state.write_vgpr64(0, (address + size * LANES).astype(np.uint64).reshape(1, 64))
+    run_code(state, code)
+    values = words.view(dtype)[offset // size :][:64].astype(np.int32).view(np.uint32)
+    first = (16 + offset) // 4
+    assert np.array_equal(lds[:, first : first + 64], np.tile(values, (2, 1)))
+
+
+def test_a_narrow_buffer_load_to_lds_takes_one_value_or_one_a_lane(data):
+    memory, address, words = data
+    state, lds = fresh(memory, m0=0)
+    for register, value in enumerate((address & 0xFFFFFFFF, address >> 32, 2 * 40, 0)):
+        state.write_sgpr(8 + register, value)
+    state.write_vgpr(0, (2 * LANES).astype(np.uint32).reshape(1, 64))
+    run_code(state, "001049e000000280")  # buffer_load_ushort v0, s[8:11], 0 offen lds
+    assert np.array_equal(lds[0, :64], np.where(LANES < 40, words.view(np.uint16)[:64], 0))
+    run_code(state, "000045e000000280")  # buffer_load_sbyte off, s[8:11], 0 lds
+    assert set(lds[1, :64].view(np.int32).tolist()) == {int(words.view(np.int8)[0])}
+
+
+def test_private_memory_goes_to_lds():
+    state = make_state(Memory(1 << 16), groups=2, lds_size=400)
+    state.write_sgpr(M0, 8)
+    state.scratch_size = 16
+    values = np.random.default_rng(2).integers(0, 2**32, (4, 2, 64), dtype=np.uint32)
+    state.scratch[:] = values
+    state.write_vgpr(0, np.where(LANES % 2, 4, 8).astype(np.uint32).reshape(1, 64))
+    run_code(state, "0060a8dc00007f00")  # scratch_load_lds_dword v0, off
+    assert np.array_equal(state.lds.view(np.uint32)[:, 2:66], np.where(LANES % 2, values[1], values[2]))
+    run_code(state, "0260a4dc00007f00")  # scratch_load_lds_sshort v0, off offset:2
+    halves = (np.where(LANES % 2, values[1], values[2]).view(np.int32) >> 16).view(np.uint32)
+    words = state.lds.reshape(-1).view(np.uint8)[:800].reshape(2, 400)[:, 10 : 10 + 256].copy().view(np.uint32)
+    assert np.array_equal(words, halves)

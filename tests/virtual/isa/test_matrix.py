@@ -167,6 +167,19 @@ def test_the_blgp_bits_negate_the_operands_of_a_double_product(memory, bits):
     assert np.array_equal(read_accumulator(state, D, product), expected)
 
 
+@pytest.mark.parametrize("bits", range(8))
+def test_the_blgp_bits_let_lanes_take_the_second_matrix_of_others(memory, bits):
+    product = Product.parse("v_mfma_f32_16x16x4_f32")
+    state, a, b, c = prepared(memory, product)
+    multiply(state, "v_mfma_f32_16x16x4_f32", blgp=bits)
+    lane = np.arange(64)
+    half, within = lane % 32, lane % 16
+    origin = [lane, half, 32 + half, (lane + 16) % 64, *(16 * part + within for part in range(4))][bits]
+    column, depth = origin % 16, origin // 16  # lane column + 16 * k holds B[k, column]
+    moved = b[:, :, column, depth].reshape(2, 1, 4, 16).swapaxes(2, 3)
+    assert np.array_equal(read_accumulator(state, D, product), np.einsum("wbik,wbjk->wbij", a, moved) + c)
+
+
 def test_the_accumulation_registers_are_chosen_by_their_bits(memory):
     product = Product.parse("v_mfma_f32_16x16x16_f16")
     state, a, b, c = prepared(memory, product)

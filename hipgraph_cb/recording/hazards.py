@@ -9,7 +9,7 @@ different memory, since only the binding table knows better.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from itertools import pairwise
@@ -179,14 +179,19 @@ def findings(recording: Recording, *, certain_only: bool = False) -> Iterator[Fi
     Args:
         certain_only: leave out what rests on unknown accesses, and idle barriers.
 
-    Dependencies that were inferred from the same accesses leave nothing to find.
+    Dependencies that were inferred from the same accesses leave nothing to find. With events every pair is judged by
+    the paths between the two commands, and barriers are not judged.
     """
     if recording.dependencies is not None:
+        if recording.resources.events:
+            from hipgraph_cb.recording.path_hazards import path_findings
+
+            yield from path_findings(recording, certain_only=certain_only)
         return
     reader = AccessReader(recording)
     previous: _LayerFootprint | None = None
     for layer in recording.layers:
-        spans = _spans(reader, layer)
+        spans = _spans((index, reader.of(index)) for index in layer)
         if certain_only:
             spans = {memory: [span for span in group if span.known] for memory, group in spans.items()}
         else:
@@ -215,10 +220,19 @@ class _Span(NamedTuple):
     known: bool
 
 
-def _spans(reader: AccessReader, layer: Sequence[int]) -> dict[_Memory, list[_Span]]:
+def conflicts_between(
+    recording: Recording, first: int, first_accesses: list[Access], second: int, second_accesses: list[Access]
+) -> Iterator[MissingBarrier]:
+    """A finding for each range of bytes that two commands share, one of them writing."""
+    for memory, group in _spans([(first, first_accesses), (second, second_accesses)]).items():
+        for one, other in _conflicts(group):
+            yield _missing(recording, memory, one, other)
+
+
+def _spans(commands: Iterable[tuple[int, list[Access]]]) -> dict[_Memory, list[_Span]]:
     spans: dict[_Memory, list[_Span]] = defaultdict(list)
-    for index in layer:
-        for place, reads, writes, known in reader.of(index):
+    for index, accesses in commands:
+        for place, reads, writes, known in accesses:
             memory = _Memory(isinstance(place, SlotRange), place[0])
             end = LARGEST if place.length is None else place.offset + place.length
             if end > place.offset:

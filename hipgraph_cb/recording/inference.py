@@ -24,12 +24,12 @@ def infer(recording: Recording) -> Dependencies:
     Barriers that were recorded hold as well, for they may order what no access shows.
     """
     reader = AccessReader(recording)
-    memories: dict[tuple[bool, int], _Memory] = {}
+    memories: Memories = {}
 
     def conflicts_of(index: int, is_behind_barrier: bool) -> set[int]:
         if is_behind_barrier:
             memories.clear()
-        return _enter(memories, index, reader.of(index))
+        return enter(memories, index, reader.of(index))
 
     return dependencies_of(recording, conflicts_of)
 
@@ -57,7 +57,7 @@ def with_dependencies(recording: Recording, dependencies: Dependencies) -> Recor
     )
 
 
-def _enter(memories: dict[tuple[bool, int], _Memory], index: int, accesses: list[Access]) -> set[int]:
+def enter(memories: Memories, index: int, accesses: list[Access]) -> set[int]:
     """Enter a command into the histories; returns whom it must wait for."""
     waits: set[int] = set()
     spans = [(_key(place), place.offset, _end(place), writes) for place, _reads, writes, _known in accesses]
@@ -148,3 +148,7 @@ class _Memory:
     def _replace(self, touched: range, pieces: list[tuple[int, _Segment]]) -> None:
         self._starts[touched.start : touched.stop] = [start for start, _ in pieces]
         self._segments[touched.start : touched.stop] = [segment for _, segment in pieces]
+
+
+Memories = dict[tuple[bool, int], _Memory]
+"""The histories of buffers and slots, by `(whether it is a slot, its number)`."""

@@ -35,7 +35,9 @@ class VirtualRuntime(Door):
 
         gate = CallGate(CALL_CODES, machine.calls)
         self._runtime = HipRuntime(machine, gate)
-        super().__init__(machine, gate, load_library(), FUNCTIONS, self._runtime)
+        library = load_library()
+        self._runtime.address_of = library.address
+        super().__init__(machine, gate, library, FUNCTIONS, self._runtime)
 
     def following(self, profile: str) -> AbstractContextManager[None]:
         """`with runtime.following("6.4"):` - behave as another version of AMD's runtime while this is open.

@@ -174,6 +174,18 @@ class Memory:
         else:
             self._give_pages_back(allocation)
 
+    def revive(self, address: int) -> bool:
+        """Begin the life of a freed range anew, with fresh bytes at the same address; False when it was given away."""
+        with self._lock:
+            allocation = self._quarantine.pop(address, None)
+            if allocation is None:
+                return False
+            self._live[address] = allocation
+            bisect.insort(self._starts, address)
+            self._table = None
+        self._fill(address, allocation.size, FRESH)
+        return True
+
     def find(self, address: int) -> Allocation | None:
         """The live allocation that holds the byte at `address`."""
         with self._lock:

@@ -1,15 +1,22 @@
-"""Whose memory an address is: device, pinned host, managed, or the caller's own."""
+"""Whose memory an address is: device, pinned host, managed, registered, or the caller's own."""
 
 from __future__ import annotations
 
+import ctypes
 import itertools
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from enum import IntEnum
+from typing import TYPE_CHECKING
+
+import numpy as np
 
 from hipgraph_cb.virtual.callbacks import CallError
 from hipgraph_cb.virtual.hip.codes import Code
 from hipgraph_cb.virtual.memory import Memory, OutOfMemory
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 
 class MemoryKind(IntEnum):
@@ -32,15 +39,54 @@ class DeviceAllocation:
     flags: int = 0
 
 
+@dataclass(frozen=True)
+class RegisteredMemory:
+    """Memory of the host program that hipHostRegister made known.
+
+    Kernels reach it by its device pointer, which leads to a copy in device memory. The copy is made when a kernel
+    starts, and what the kernel has changed goes back when it ends.
+    """
+
+    host: int
+    size: int
+    flags: int
+    device: int
+
+    def enter(self, memory: Memory) -> NDArray[np.uint8]:
+        """Bring the copy up to date; returns the bytes as they are."""
+        now = np.frombuffer(ctypes.string_at(self.host, self.size), np.uint8)
+        memory.bytes(self.device, self.size)[:] = now
+        return now
+
+    def leave(self, memory: Memory, before: NDArray[np.uint8]) -> None:
+        """Take over what has changed in the copy since `enter`."""
+        after = memory.bytes(self.device, self.size)
+        changed = np.flatnonzero(after != before)
+        if len(changed):
+            _host_view(self.host, self.size)[changed] = after[changed]
+
+
+def _host_view(address: int, size: int) -> NDArray[np.uint8]:
+    view: NDArray[np.uint8] = np.ctypeslib.as_array((ctypes.c_uint8 * size).from_address(address))
+    return view
+
+
 @dataclass
 class Allocations:
-    """The allocations of all devices; they share one arena, so every device can reach every range."""
+    """The allocations of all devices; they share one arena, so every device can reach every range.
+
+    Attributes:
+        used: bytes in use by device ordinal.
+        registered: host memory of the program that it made known, by its address.
+    """
 
     memory: Memory
     limit: int
     used: dict[int, int] = field(default_factory=dict)
+    registered: dict[int, RegisteredMemory] = field(default_factory=dict)
     _known: dict[int, DeviceAllocation] = field(default_factory=dict)
     _numbers: Iterator[int] = field(default_factory=itertools.count)
+    _dormant: dict[int, DeviceAllocation] = field(default_factory=dict)
 
     def allocate(self, size: int, kind: MemoryKind, ordinal: int, flags: int = 0) -> int:
         """The address of `size` fresh bytes; hipErrorOutOfMemory where the device has no room."""
@@ -65,6 +111,26 @@ class Allocations:
             self.used[allocation.ordinal] -= allocation.size
         self.memory.free(allocation.address)
 
+    def put_to_sleep(self, allocation: DeviceAllocation) -> None:
+        """End the life of a graph's memory until `wake`; its address stays its own."""
+        self.free(allocation)
+        self._dormant[allocation.address] = allocation
+
+    def wake(self, allocation: DeviceAllocation) -> None:
+        """Begin the life of a graph's memory; its bytes are fresh."""
+        if self._dormant.pop(allocation.address, None) is None:
+            return
+        if not self.memory.revive(allocation.address):
+            raise CallError(Code.OUT_OF_MEMORY, f"the range of the graph's memory at {allocation.address:#x} is in use")
+        self._known[allocation.address] = allocation
+        self.used[allocation.ordinal] = self.used.get(allocation.ordinal, 0) + allocation.size
+
+    def forget(self, allocation: DeviceAllocation) -> None:
+        """End the life of a graph's memory for good."""
+        if self.is_registered(allocation):
+            self.free(allocation)
+        self._dormant.pop(allocation.address, None)
+
     def find(self, address: int) -> DeviceAllocation | None:
         """The allocation that holds the byte at `address`, or None for memory that HIP did not make."""
         exact = self._known.get(address)
@@ -72,9 +138,40 @@ class Allocations:
             return exact
         memory = self.memory
         if not memory.base <= address < memory.base + memory.capacity:
-            return None
+            return self._registered_at(address) if self.registered else None
         found = memory.find(address)
-        return None if found is None else self._known.get(found.address, self._internal(found.address, found.size))
+        if found is None:
+            return self._holding(self._dormant, address) if self._dormant else None
+        return self._known.get(found.address, self._internal(found.address, found.size))
+
+    @staticmethod
+    def _holding(allocations: dict[int, DeviceAllocation], address: int) -> DeviceAllocation | None:
+        for allocation in allocations.values():
+            if allocation.address <= address < allocation.address + allocation.size:
+                return allocation
+        return None
+
+    def _registered_at(self, address: int) -> DeviceAllocation | None:
+        for registered in self.registered.values():
+            if registered.host <= address < registered.host + registered.size:
+                return DeviceAllocation(registered.host, registered.size, MemoryKind.HOST, 0, registered.flags)
+        return None
+
+    def host_address(self, address: int) -> int:
+        """Where the bytes behind an address are: for a device pointer to registered memory, in that memory."""
+        for registered in self.registered.values():
+            if registered.device <= address < registered.device + registered.size:
+                return registered.host + address - registered.device
+        return address
+
+    def view(self, address: int, size: int) -> NDArray[np.uint8]:
+        """A writable view of bytes that HIP knows; raises MemoryFault where they are not in one live range."""
+        if self.registered:
+            address = self.host_address(address)
+            found = self._registered_at(address)
+            if found is not None and address + size <= found.address + found.size:
+                return _host_view(address, size)
+        return self.memory.bytes(address, size)
 
     def is_registered(self, allocation: DeviceAllocation) -> bool:
         """It was made by `allocate`, so it may be freed; a module's memory may not."""

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from ctypes import addressof
 from dataclasses import dataclass, replace
 
 from hipgraph_cb.virtual.callbacks import CallError
 from hipgraph_cb.virtual.hip.api import HANDLE, INT, POINTER, SIZE, api
 from hipgraph_cb.virtual.hip.codes import Code
-from hipgraph_cb.virtual.hip.copies import DIRECTIONS, is_pageable
+from hipgraph_cb.virtual.hip.copies import DEFAULT, DIRECTIONS, is_pageable
 from hipgraph_cb.virtual.hip.native import load_bytes, require
 from hipgraph_cb.virtual.hip.runtime import HipRuntime
 from hipgraph_cb.virtual.hip.stream import Stream, wait_for_streams
@@ -18,6 +19,7 @@ from hipgraph_cb.virtual.hip.structures import (
     DriverMemcpy3D,
     Extent,
     Memcpy3DParams,
+    Memcpy3DPeerParams,
     PitchedPointer,
 )
 from hipgraph_cb.virtual.hip.submit import run_now, submit
@@ -101,6 +103,23 @@ def memcpy_2d_async(
     _run_async(runtime, runtime.stream(stream), plane)
 
 
+@api("hipMemcpy2D_spt", POINTER, SIZE, POINTER, SIZE, SIZE, SIZE, INT)
+def memcpy_2d_per_thread(
+    runtime: HipRuntime, target: int, target_pitch: int, source: int, source_pitch: int, width: int, height: int,
+    direction: int,
+) -> None:  # fmt: skip
+    plane = _plane(runtime, target, target_pitch, source, source_pitch, width, height, direction)
+    _run(runtime, runtime.stream(2), plane)
+
+
+@api("hipMemcpy2DAsync_spt", POINTER, SIZE, POINTER, SIZE, SIZE, SIZE, INT, HANDLE)
+def memcpy_2d_async_per_thread(
+    runtime: HipRuntime, target: int, target_pitch: int, source: int, source_pitch: int, width: int, height: int,
+    direction: int, stream: int,
+) -> None:  # fmt: skip
+    memcpy_2d_async(runtime, target, target_pitch, source, source_pitch, width, height, direction, stream or 2)
+
+
 def _driver_2d(runtime: HipRuntime, address: int) -> CopyBox | None:
     require(address)
     given = DriverMemcpy2D.from_address(address)
@@ -116,6 +135,7 @@ def _driver_2d(runtime: HipRuntime, address: int) -> CopyBox | None:
 
 
 @api("hipMemcpyParam2D", POINTER)
+@api("hipDrvMemcpy2DUnaligned", POINTER)
 def memcpy_param_2d(runtime: HipRuntime, parameters: int) -> None:
     _run(runtime, runtime.gpu.null_stream, _driver_2d(runtime, parameters))
 
@@ -144,6 +164,19 @@ def _fill_box(runtime: HipRuntime, pointer: PitchedPointer, value: int, extent: 
 def memset_3d(runtime: HipRuntime, pointer: PitchedPointer, value: int, extent: Extent) -> None:
     for fill in _fill_box(runtime, pointer, value, extent):
         run_now(runtime, runtime.gpu.null_stream, fill)
+
+
+@api("hipMemset3D_spt", PitchedPointer, INT, Extent)
+def memset_3d_per_thread(runtime: HipRuntime, pointer: PitchedPointer, value: int, extent: Extent) -> None:
+    for fill in _fill_box(runtime, pointer, value, extent):
+        run_now(runtime, runtime.stream(2), fill)
+
+
+@api("hipMemset3DAsync_spt", PitchedPointer, INT, Extent, HANDLE)
+def memset_3d_async_per_thread(
+    runtime: HipRuntime, pointer: PitchedPointer, value: int, extent: Extent, stream: int
+) -> None:
+    memset_3d_async(runtime, pointer, value, extent, stream or 2)
 
 
 @api("hipMemset3DAsync", PitchedPointer, INT, Extent, HANDLE)
@@ -181,6 +214,37 @@ def box_of_3d(runtime: HipRuntime, address: int) -> CopyBox:
 @api("hipMemcpy3D", POINTER)
 def memcpy_3d(runtime: HipRuntime, parameters: int) -> None:
     _run(runtime, runtime.gpu.null_stream, box_of_3d(runtime, parameters))
+
+
+@api("hipMemcpy3D_spt", POINTER)
+def memcpy_3d_per_thread(runtime: HipRuntime, parameters: int) -> None:
+    _run(runtime, runtime.stream(2), box_of_3d(runtime, parameters))
+
+
+@api("hipMemcpy3DAsync_spt", POINTER, HANDLE)
+def memcpy_3d_async_per_thread(runtime: HipRuntime, parameters: int, stream: int) -> None:
+    memcpy_3d_async(runtime, parameters, stream or 2)
+
+
+def _between_devices(runtime: HipRuntime, address: int) -> CopyBox:
+    """What a hipMemcpy3DPeerParms asks for: a box between two devices."""
+    require(address)
+    given = Memcpy3DPeerParams.from_address(address)
+    runtime.gpu_at(given.srcDevice), runtime.gpu_at(given.dstDevice)
+    plain = Memcpy3DParams(kind=DEFAULT)
+    for name in ("srcArray", "srcPos", "srcPtr", "dstArray", "dstPos", "dstPtr", "extent"):
+        setattr(plain, name, getattr(given, name))
+    return box_of_3d(runtime, addressof(plain))
+
+
+@api("hipMemcpy3DPeer", POINTER)
+def memcpy_3d_peer(runtime: HipRuntime, parameters: int) -> None:
+    _run(runtime, runtime.gpu.null_stream, _between_devices(runtime, parameters))
+
+
+@api("hipMemcpy3DPeerAsync", POINTER, HANDLE)
+def memcpy_3d_peer_async(runtime: HipRuntime, parameters: int, stream: int) -> None:
+    _run_async(runtime, runtime.stream(stream), _between_devices(runtime, parameters))
 
 
 @api("hipMemcpy3DAsync", POINTER, HANDLE)

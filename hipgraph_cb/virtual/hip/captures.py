@@ -82,6 +82,7 @@ def stream_is_capturing(runtime: HipRuntime, handle: int, out: int) -> None:
     store_int(out, _status(runtime.stream(handle)))
 
 
+@api("hipStreamGetCaptureInfo_spt", HANDLE, POINTER, POINTER)
 @api("hipStreamGetCaptureInfo", HANDLE, POINTER, POINTER)
 def stream_get_capture_info(runtime: HipRuntime, handle: int, status_out: int, number_out: int) -> None:
     stream = runtime.stream(handle)
@@ -90,6 +91,7 @@ def stream_get_capture_info(runtime: HipRuntime, handle: int, status_out: int, n
         store_pointer(number_out, stream.capture.number)
 
 
+@api("hipStreamGetCaptureInfo_v2_spt", HANDLE, POINTER, POINTER, POINTER, POINTER, POINTER)
 @api("hipStreamGetCaptureInfo_v2", HANDLE, POINTER, POINTER, POINTER, POINTER, POINTER)
 def stream_get_capture_info_v2(
     runtime: HipRuntime,

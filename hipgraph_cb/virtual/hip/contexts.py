@@ -5,6 +5,7 @@ from __future__ import annotations
 from hipgraph_cb.virtual.callbacks import CallError
 from hipgraph_cb.virtual.hip.api import HANDLE, INT, POINTER, SIZE, UINT, api
 from hipgraph_cb.virtual.hip.codes import Code
+from hipgraph_cb.virtual.hip.memory import device_disable_peer_access, device_enable_peer_access
 from hipgraph_cb.virtual.hip.native import require, store_int, store_pointer
 from hipgraph_cb.virtual.hip.runtime import Context, HipRuntime
 
@@ -153,6 +154,18 @@ def get_hint(runtime: HipRuntime, out: int) -> None:
 @api("hipCtxSetSharedMemConfig", INT)
 def set_hint(runtime: HipRuntime, value: int) -> None:
     require(value in range(4))
+
+
+@api("hipCtxEnablePeerAccess", HANDLE, UINT)
+def context_enable_peer_access(runtime: HipRuntime, handle: int, flags: int) -> None:
+    require(handle, Code.INVALID_CONTEXT)
+    device_enable_peer_access(runtime, runtime.contexts[handle].ordinal, flags)
+
+
+@api("hipCtxDisablePeerAccess", HANDLE)
+def context_disable_peer_access(runtime: HipRuntime, handle: int) -> None:
+    require(handle, Code.INVALID_CONTEXT)
+    device_disable_peer_access(runtime, runtime.contexts[handle].ordinal)
 
 
 @api("hipDeviceGetP2PAttribute", POINTER, INT, INT, INT)

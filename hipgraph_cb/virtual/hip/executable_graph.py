@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 from typing import TYPE_CHECKING
 
-from hipgraph_cb.virtual.hip.graph import Graph, Node, topological_order
+from hipgraph_cb.virtual.hip.graph import Graph, Node, Possession, topological_order
 from hipgraph_cb.virtual.hip.work import Copy, CopyBox, Empty, NodeKind, WaitEvent, Work
 
 if TYPE_CHECKING:
@@ -30,6 +30,8 @@ class ExecutableGraph:
         kinds: the kind of each node, in the order of `works`.
         copies: the work that a launch has to check the addresses of.
         awaited: the events of its event-wait nodes.
+        possessions: what it holds on to (see `Graph`).
+        children: handle of a child-graph node -> the range of `works` inside it.
         last: the operation of the latest launch.
     """
 
@@ -49,6 +51,8 @@ class ExecutableGraph:
         self._roots: list[int] = []
         self.copies: list[Copy | CopyBox] = []
         self.awaited: list[Event] = []
+        self.possessions: list[Possession] = []
+        self.children: dict[int, tuple[int, int]] = {}
         self._exits: dict[int, int] = {}
         self._flatten(graph, [])
         for node in topological_order(graph.nodes.values()) or ():
@@ -64,6 +68,7 @@ class ExecutableGraph:
             self.place[node.handle] = index
             if node.child is not None:
                 inside = self._flatten(node.child, [index])
+                self.children[node.handle] = index + 1, len(self.works)
                 if inside:
                     index = self._append(node, _EMPTY, inside)
             self._exits[node.handle] = index
@@ -91,6 +96,16 @@ class ExecutableGraph:
         """Other work for all nodes, in their order."""
         self.works = works
         self._plan = None
+
+    def replace_child(self, handle: int, other: ExecutableGraph) -> bool:
+        """Other work for what is inside a child-graph node; False when it has another form."""
+        start, end = self.children[handle]
+        degrees = [max(1, degree) for degree in other.in_degree]
+        if other.kinds != self.kinds[start:end] or degrees != self.in_degree[start:end]:
+            return False
+        self.works[start:end] = other.works
+        self._plan = None
+        return True
 
     def switch(self, place: int, is_enabled: bool) -> None:
         """Let launches from now on skip a node, or not."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from hipgraph_cb.virtual.callbacks import CallError
-from hipgraph_cb.virtual.hip.api import HANDLE, INT, POINTER, SIZE, UCHAR, USHORT, api
+from hipgraph_cb.virtual.hip.api import HANDLE, INT, POINTER, SIZE, UCHAR, UINT, USHORT, api
 from hipgraph_cb.virtual.hip.codes import Code
 from hipgraph_cb.virtual.hip.native import require
 from hipgraph_cb.virtual.hip.runtime import HipRuntime
@@ -109,16 +109,81 @@ def memset_d32_async(runtime: HipRuntime, destination: int, value: int, count: i
     _fill_async(runtime, runtime.stream(stream), destination, value, 4, count)
 
 
+# -- rows --------------------------------------------------------------------------------------------------------------
+
+
+def fill_rows(
+    runtime: HipRuntime, stream: Stream, destination: int, pitch: int, value: int, size: int, width: int, height: int
+) -> None:
+    """Fill rows of `width` elements of `size` bytes in order with a stream, and wait."""
+    if width and height:
+        run_now(runtime, stream, checked_fill_2d(runtime, destination, pitch, value, size, width, height))
+
+
+def fill_rows_async(
+    runtime: HipRuntime, stream: Stream, destination: int, pitch: int, value: int, size: int, width: int, height: int
+) -> None:
+    if width and height:
+        submit(runtime, stream, checked_fill_2d(runtime, destination, pitch, value, size, width, height))
+
+
 @api("hipMemset2D", POINTER, SIZE, INT, SIZE, SIZE)
 def memset_2d(runtime: HipRuntime, destination: int, pitch: int, value: int, width: int, height: int) -> None:
-    if width and height:
-        run_now(runtime, runtime.gpu.null_stream, checked_fill_2d(runtime, destination, pitch, value, 1, width, height))
+    fill_rows(runtime, runtime.gpu.null_stream, destination, pitch, value, 1, width, height)
+
+
+@api("hipMemset2D_spt", POINTER, SIZE, INT, SIZE, SIZE)
+def memset_2d_per_thread(
+    runtime: HipRuntime, destination: int, pitch: int, value: int, width: int, height: int
+) -> None:
+    fill_rows(runtime, runtime.stream(2), destination, pitch, value, 1, width, height)
 
 
 @api("hipMemset2DAsync", POINTER, SIZE, INT, SIZE, SIZE, HANDLE)
 def memset_2d_async(
     runtime: HipRuntime, destination: int, pitch: int, value: int, width: int, height: int, stream: int
 ) -> None:
-    if width and height:
-        fill = checked_fill_2d(runtime, destination, pitch, value, 1, width, height)
-        submit(runtime, runtime.stream(stream), fill)
+    fill_rows_async(runtime, runtime.stream(stream), destination, pitch, value, 1, width, height)
+
+
+@api("hipMemset2DAsync_spt", POINTER, SIZE, INT, SIZE, SIZE, HANDLE)
+def memset_2d_async_per_thread(
+    runtime: HipRuntime, destination: int, pitch: int, value: int, width: int, height: int, stream: int
+) -> None:
+    fill_rows_async(runtime, runtime.stream(stream or 2), destination, pitch, value, 1, width, height)
+
+
+@api("hipMemsetD2D8", POINTER, SIZE, UCHAR, SIZE, SIZE)
+def memset_d2d8(runtime: HipRuntime, destination: int, pitch: int, value: int, width: int, height: int) -> None:
+    fill_rows(runtime, runtime.gpu.null_stream, destination, pitch, value, 1, width, height)
+
+
+@api("hipMemsetD2D16", POINTER, SIZE, USHORT, SIZE, SIZE)
+def memset_d2d16(runtime: HipRuntime, destination: int, pitch: int, value: int, width: int, height: int) -> None:
+    fill_rows(runtime, runtime.gpu.null_stream, destination, pitch, value, 2, width, height)
+
+
+@api("hipMemsetD2D32", POINTER, SIZE, UINT, SIZE, SIZE)
+def memset_d2d32(runtime: HipRuntime, destination: int, pitch: int, value: int, width: int, height: int) -> None:
+    fill_rows(runtime, runtime.gpu.null_stream, destination, pitch, value, 4, width, height)
+
+
+@api("hipMemsetD2D8Async", POINTER, SIZE, UCHAR, SIZE, SIZE, HANDLE)
+def memset_d2d8_async(
+    runtime: HipRuntime, destination: int, pitch: int, value: int, width: int, height: int, stream: int
+) -> None:
+    fill_rows_async(runtime, runtime.stream(stream), destination, pitch, value, 1, width, height)
+
+
+@api("hipMemsetD2D16Async", POINTER, SIZE, USHORT, SIZE, SIZE, HANDLE)
+def memset_d2d16_async(
+    runtime: HipRuntime, destination: int, pitch: int, value: int, width: int, height: int, stream: int
+) -> None:
+    fill_rows_async(runtime, runtime.stream(stream), destination, pitch, value, 2, width, height)
+
+
+@api("hipMemsetD2D32Async", POINTER, SIZE, UINT, SIZE, SIZE, HANDLE)
+def memset_d2d32_async(
+    runtime: HipRuntime, destination: int, pitch: int, value: int, width: int, height: int, stream: int
+) -> None:
+    fill_rows_async(runtime, runtime.stream(stream), destination, pitch, value, 4, width, height)

@@ -3,12 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from hipgraph_cb.virtual.hip.work import Work
 
 if TYPE_CHECKING:
     from hipgraph_cb.virtual.hip.runtime import HipRuntime
+
+
+class Possession(Protocol):
+    """Something that graphs and executable graphs hold on to; it ends when nobody does any more."""
+
+    def retain(self) -> None: ...
+
+    def release(self, runtime: HipRuntime) -> None: ...
+
+
+def hold(possessions: Iterable[Possession]) -> list[Possession]:
+    """Hold each of them once more."""
+    held = list(possessions)
+    for possession in held:
+        possession.retain()
+    return held
 
 
 class Node:
@@ -21,6 +37,7 @@ class Node:
         original: the handle of the node it was cloned from, or 0.
         child: the graph inside a child-graph node.
         shown: arrays that a caller was given the addresses of.
+        attributes: what was set of a kernel node's launch attributes, by number.
     """
 
     def __init__(self, graph: Graph, work: Work) -> None:
@@ -32,6 +49,7 @@ class Node:
         self.original = 0
         self.child: Graph | None = None
         self.shown: object = None
+        self.attributes: dict[int, bytes] = {}
 
 
 class Graph:
@@ -40,9 +58,11 @@ class Graph:
     Attributes:
         owner: the node whose child graph this is.
         original: the handle of the graph it was cloned from, or 0.
+        possessions: what it holds on to: user objects and memory of its own, each as often as it is held.
     """
 
     def __init__(self) -> None:
+        self.possessions: list[Possession] = []
         self.nodes: dict[int, Node] = {}
         self.handle = 0
         self.original = 0
@@ -68,6 +88,8 @@ class Graph:
 
     def forget(self, runtime: HipRuntime) -> None:
         """End the life of this graph and of all its nodes."""
+        for possession in self.possessions:
+            possession.release(runtime)
         runtime.graphs.pop(self.handle)
         for node in self.nodes.values():
             runtime.nodes.pop(node.handle)
@@ -80,10 +102,12 @@ class Graph:
         copy.owner = owner
         copy.original = self.handle
         copy.handle = runtime.graphs.add(copy)
+        copy.possessions = hold(self.possessions)
         twins: dict[Node, Node] = {}
         for node in self.nodes.values():
             twin = twins[node] = copy.add(runtime, node.work)
             twin.original = node.handle
+            twin.attributes = dict(node.attributes)
             if node.child is not None:
                 twin.child = node.child.clone(runtime, twin)
         for node, twin in twins.items():

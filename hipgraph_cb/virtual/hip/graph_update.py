@@ -36,6 +36,15 @@ def graph_exec_update(runtime: HipRuntime, handle: int, graph_handle: int, error
     store_int(result, _SUCCESS)
 
 
+@api("hipGraphExecChildGraphNodeSetParams", HANDLE, HANDLE, HANDLE)
+def graph_exec_child_graph_node_set_params(runtime: HipRuntime, handle: int, node: int, child: int) -> None:
+    """The graph inside has to be of the same form."""
+    require(handle and node and child)
+    executable, graph = runtime.executable_graphs[handle], runtime.graphs[child]
+    require(node in executable.children and topological_order(graph.nodes.values()) is not None)
+    require(executable.replace_child(node, ExecutableGraph(graph, 0)), note="the child graph has another form")
+
+
 def _refuse(error_node: int, result: int, reason: int, node: int) -> None:
     store_pointer(error_node, node)
     store_int(result, reason)

@@ -9,7 +9,7 @@ from hipgraph_cb.virtual.hip.api import HANDLE, POINTER, SIZE, UINT, UINT64, api
 from hipgraph_cb.virtual.hip.codes import Code
 from hipgraph_cb.virtual.hip.copies import refuse_wrong_direction
 from hipgraph_cb.virtual.hip.executable_graph import ExecutableGraph
-from hipgraph_cb.virtual.hip.graph import Graph, Node, connect, topological_order
+from hipgraph_cb.virtual.hip.graph import Graph, Node, Possession, connect, hold, topological_order
 from hipgraph_cb.virtual.hip.native import (
     load_pointer,
     load_pointers,
@@ -176,7 +176,13 @@ def _instantiate(runtime: HipRuntime, out: int, handle: int, flags: int) -> None
     for work in executable.works:
         if isinstance(work, Fill):
             refuse_freed(runtime, work.destination)
+    executable.possessions = hold(_all_possessions(graph))
     store_pointer(out, runtime.executable_graphs.add(executable))
+
+
+def _all_possessions(graph: Graph) -> list[Possession]:
+    inside = [node.child for node in graph.nodes.values() if node.child is not None]
+    return [*graph.possessions, *(possession for child in inside for possession in _all_possessions(child))]
 
 
 @api("hipGraphInstantiate", POINTER, HANDLE, POINTER, POINTER, SIZE)
@@ -204,7 +210,12 @@ def graph_instantiate_with_params(runtime: HipRuntime, out: int, handle: int, pa
 def graph_exec_destroy(runtime: HipRuntime, handle: int) -> None:
     """Launches that are under way go on: each holds what it needs."""
     require(handle)
-    runtime.executable_graphs.pop(handle)
+    executable = runtime.executable_graphs.pop(handle)
+    last = executable.last
+    if executable.possessions and last is not None:
+        runtime.gate.wait(lambda: last.is_done)
+    for possession in executable.possessions:
+        possession.release(runtime)
 
 
 @api("hipGraphExecGetFlags", HANDLE, POINTER)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import struct
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
@@ -95,10 +97,21 @@ class KernelLaunch:
         watchdog = Watchdog(runtime.settings.watchdog, operation)
         settings = ExecutionSettings(seed=runtime.settings.seed, target=gpu.target.processor)
         try:
-            execute(launch, runtime.memory, interrupted=watchdog.must_stop, settings=settings)
+            with _registered_memory(runtime):
+                execute(launch, runtime.memory, interrupted=watchdog.must_stop, settings=settings)
         except DeviceFault as fault:
             watchdog.explain(fault)
             raise
+
+
+@contextmanager
+def _registered_memory(runtime: HipRuntime) -> Iterator[None]:
+    """Host memory that the program registered, in the device's reach while a kernel runs."""
+    with runtime.gate.lock:
+        entered = [(each, each.enter(runtime.memory)) for each in runtime.allocations.registered.values()]
+    yield
+    for registered, before in entered:
+        registered.leave(runtime.memory, before)
 
 
 def _place(runtime: HipRuntime, gpu: Gpu, launch: KernelLaunch) -> tuple[int, int, int]:

@@ -2,14 +2,22 @@
 
 from __future__ import annotations
 
+import ctypes
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
+
 from hipgraph_cb.virtual.callbacks import CallError
-from hipgraph_cb.virtual.hip.api import HANDLE, INT, POINTER, SIZE, UINT, api
+from hipgraph_cb.virtual.hip.api import HANDLE, INT, POINTER, UINT, api
 from hipgraph_cb.virtual.hip.codes import Code
 from hipgraph_cb.virtual.hip.kernels import Function, make_launch
 from hipgraph_cb.virtual.hip.native import require, store_int
 from hipgraph_cb.virtual.hip.runtime import HipRuntime
-from hipgraph_cb.virtual.hip.submit import submit
-from hipgraph_cb.virtual.hip.work import HostCall
+from hipgraph_cb.virtual.hip.submit import forbid_in_capture, submit
+from hipgraph_cb.virtual.hip.work import HostCall, NodeKind
+
+if TYPE_CHECKING:
+    from hipgraph_cb.virtual.hip.gpu import Gpu
+    from hipgraph_cb.virtual.worker import Operation
 
 
 @api("hipModuleLaunchKernel", HANDLE, *[UINT] * 7, HANDLE, POINTER, POINTER)
@@ -33,28 +41,38 @@ def module_launch_kernel(
     submit(runtime, target, make_launch(runtime, function, grid, block, dynamic_lds, parameters, extra))
 
 
-@api("hipModuleLaunchCooperativeKernel", HANDLE, *[UINT] * 7, HANDLE, POINTER)
-def module_launch_cooperative_kernel(
-    runtime: HipRuntime,
-    function: int,
-    grid_x: int,
-    grid_y: int,
-    grid_z: int,
-    block_x: int,
-    block_y: int,
-    block_z: int,
-    dynamic_lds: int,
-    stream: int,
-    parameters: int,
-) -> None:
-    raise CallError(Code.NOT_SUPPORTED, "the virtual GPU has no cooperative launches")
-
-
 @api("hipLaunchHostFunc", HANDLE, POINTER, POINTER)
 @api("hipLaunchHostFunc_spt", HANDLE, POINTER, POINTER)
 def launch_host_function(runtime: HipRuntime, stream: int, function: int, argument: int) -> None:
     require(function)
     submit(runtime, runtime.stream(stream), HostCall(function, argument))
+
+
+_CALLBACK = ctypes.CFUNCTYPE(None, ctypes.c_size_t, ctypes.c_int, ctypes.c_size_t)
+
+
+@dataclass(frozen=True)
+class StreamCallback:
+    """A function of the host program that gets the stream and a status besides its pointer."""
+
+    stream: int
+    function: int
+    argument: int
+    kind: ClassVar[NodeKind] = NodeKind.HOST
+    label: ClassVar[str] = "stream callback"
+
+    def run(self, runtime: HipRuntime, gpu: Gpu, operation: Operation | None) -> None:
+        _CALLBACK(self.function)(self.stream, Code.SUCCESS, self.argument)
+
+
+@api("hipStreamAddCallback", HANDLE, POINTER, POINTER, UINT)
+@api("hipStreamAddCallback_spt", HANDLE, POINTER, POINTER, UINT)
+def stream_add_callback(runtime: HipRuntime, handle: int, function: int, argument: int, flags: int) -> None:
+    """It runs when the stream gets there; what comes behind it on the stream waits for it."""
+    require(function and flags == 0)
+    stream = runtime.stream(handle)
+    forbid_in_capture(stream)
+    submit(runtime, stream, StreamCallback(handle, function, argument))
 
 
 _MAX_THREADS, _SHARED_SIZE, _CONST_SIZE, _LOCAL_SIZE, _REGISTERS, _PTX, _BINARY, _CACHE, _MAX_DYNAMIC, _CARVEOUT = (
@@ -113,12 +131,3 @@ def function_set_attribute(runtime: HipRuntime, handle: int, attribute: int, val
 def function_set_hint(runtime: HipRuntime, handle: int, value: int) -> None:
     # A hint for hardware that this device does not have.
     require(value in range(4))
-
-
-@api("hipModuleOccupancyMaxActiveBlocksPerMultiprocessor", POINTER, HANDLE, INT, SIZE)
-def occupancy(runtime: HipRuntime, out: int, handle: int, block: int, dynamic_lds: int) -> None:
-    function = runtime.functions[handle]
-    require(out and block > 0)
-    lds = max(1, function.export.group_segment_size + dynamic_lds)
-    blocks = min(function.gpu.model.threads_per_compute_unit // block, function.gpu.model.lds // lds)
-    store_int(out, blocks if block <= function.export.max_flat_workgroup_size else 0)

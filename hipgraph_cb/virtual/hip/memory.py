@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-import ctypes
-
 from hipgraph_cb.virtual.callbacks import CallError
 from hipgraph_cb.virtual.hip.allocations import DeviceAllocation, MemoryKind
-from hipgraph_cb.virtual.hip.api import HANDLE, INT, POINTER, SIZE, UINT, api
+from hipgraph_cb.virtual.hip.api import INT, POINTER, SIZE, UINT, api
 from hipgraph_cb.virtual.hip.capture import forbid_unsafe_call
 from hipgraph_cb.virtual.hip.codes import Code
 from hipgraph_cb.virtual.hip.native import require, store_int, store_pointer
 from hipgraph_cb.virtual.hip.runtime import HipRuntime
-from hipgraph_cb.virtual.hip.structures import PointerAttributes
-from hipgraph_cb.virtual.hip.submit import submit
-from hipgraph_cb.virtual.hip.work import Empty
+from hipgraph_cb.virtual.hip.structures import Extent, PitchedPointer
 
 _PITCH_ALIGNMENT = 256
 
@@ -41,7 +37,11 @@ def _release(runtime: HipRuntime, address: int, allowed: tuple[MemoryKind, ...])
     forbid_unsafe_call(runtime)
     worker = runtime.gpus[allocation.ordinal].worker
     runtime.gate.wait(lambda: worker.is_idle)
-    runtime.allocations.free(allocation)
+    require(runtime.allocations.is_registered(allocation), note="a stream had freed it by the time it got there")
+    if allocation.address in runtime.graph_memory:
+        runtime.allocations.put_to_sleep(allocation)
+    else:
+        runtime.allocations.free(allocation)
 
 
 def _known(runtime: HipRuntime, address: int) -> DeviceAllocation | None:
@@ -89,30 +89,33 @@ def host_free(runtime: HipRuntime, address: int) -> None:
     _release(runtime, address, (MemoryKind.HOST,))
 
 
+def pitch_of(width: int) -> int:
+    """The distance of rows that are `width` bytes wide."""
+    return -(-width // _PITCH_ALIGNMENT) * _PITCH_ALIGNMENT
+
+
+@api("hipMemAllocPitch", POINTER, POINTER, SIZE, SIZE, UINT)
+def mem_alloc_pitch(runtime: HipRuntime, out: int, pitch_out: int, width: int, height: int, element_size: int) -> None:
+    require(width and height and element_size in (4, 8, 16))
+    malloc_pitch(runtime, out, pitch_out, width, height)
+
+
+@api("hipMalloc3D", POINTER, Extent)
+def malloc_3d(runtime: HipRuntime, out: int, extent: Extent) -> None:
+    require(out)
+    target = PitchedPointer.from_address(out)
+    pitch = pitch_of(extent.width)
+    address_out = out + PitchedPointer.ptr.offset
+    _allocate(runtime, address_out, pitch * extent.height * extent.depth, MemoryKind.DEVICE)
+    target.pitch, target.xsize, target.ysize = pitch, extent.width, extent.height
+
+
 @api("hipMallocPitch", POINTER, POINTER, SIZE, SIZE)
 def malloc_pitch(runtime: HipRuntime, out: int, pitch_out: int, width: int, height: int) -> None:
     require(out and pitch_out)
-    pitch = -(-width // _PITCH_ALIGNMENT) * _PITCH_ALIGNMENT
+    pitch = pitch_of(width)
     _allocate(runtime, out, pitch * height, MemoryKind.DEVICE)
     store_pointer(pitch_out, pitch)
-
-
-@api("hipMallocAsync", POINTER, SIZE, HANDLE)
-def malloc_async(runtime: HipRuntime, out: int, size: int, stream_handle: int) -> None:
-    allocate_into(runtime, out, size, runtime.stream(stream_handle).gpu.ordinal)
-
-
-@api("hipFreeAsync", POINTER, HANDLE)
-def free_async(runtime: HipRuntime, address: int, stream_handle: int) -> None:
-    """The memory ends when the stream gets there."""
-    stream = runtime.stream(stream_handle)
-    allocation = _known(runtime, address)
-    if allocation is None:
-        raise CallError(Code.INVALID_VALUE)
-    operation = submit(runtime, stream, Empty())
-    if operation is not None:
-        runtime.gate.wait(lambda: operation.is_done)
-    runtime.allocations.free(allocation)
 
 
 @api("hipMemGetInfo", POINTER, POINTER)
@@ -140,36 +143,6 @@ def mem_ptr_get_info(runtime: HipRuntime, address: int, size_out: int) -> None:
     allocation = runtime.allocations.find(address)
     require(allocation is not None and size_out)
     store_pointer(size_out, allocation.size if allocation else 0)
-
-
-@api("hipHostGetDevicePointer", POINTER, POINTER, UINT)
-def host_get_device_pointer(runtime: HipRuntime, out: int, address: int, flags: int) -> None:
-    allocation = runtime.allocations.find(address)
-    require(out and allocation is not None and allocation.kind is MemoryKind.HOST)
-    store_pointer(out, address)
-
-
-@api("hipHostGetFlags", POINTER, POINTER)
-def host_get_flags(runtime: HipRuntime, out: int, address: int) -> None:
-    allocation = runtime.allocations.find(address)
-    require(out and allocation is not None and allocation.kind is MemoryKind.HOST)
-    store_int(out, allocation.flags if allocation else 0)
-
-
-@api("hipPointerGetAttributes", POINTER, POINTER)
-def pointer_get_attributes(runtime: HipRuntime, out: int, address: int) -> None:
-    require(out and address)
-    attributes = PointerAttributes()
-    allocation = runtime.allocations.find(address)
-    if allocation is None:
-        raise CallError(Code.INVALID_VALUE)
-    attributes.type = allocation.kind
-    attributes.device = allocation.ordinal
-    attributes.devicePointer = address
-    attributes.hostPointer = 0 if allocation.kind is MemoryKind.DEVICE else address
-    attributes.isManaged = int(allocation.kind is MemoryKind.MANAGED)
-    attributes.allocationFlags = allocation.flags
-    ctypes.memmove(out, ctypes.addressof(attributes), ctypes.sizeof(attributes))
 
 
 @api("hipDeviceCanAccessPeer", POINTER, INT, INT)

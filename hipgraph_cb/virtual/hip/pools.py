@@ -7,14 +7,16 @@ from dataclasses import dataclass, field
 
 from hipgraph_cb.virtual.hip.api import HANDLE, INT, POINTER, SIZE, api
 from hipgraph_cb.virtual.hip.codes import Code
-from hipgraph_cb.virtual.hip.memory import allocate_into
-from hipgraph_cb.virtual.hip.native import load_pointer, require, store_pointer
+from hipgraph_cb.virtual.hip.native import load_pointer, require, store_int, store_pointer
 from hipgraph_cb.virtual.hip.runtime import HipRuntime
+from hipgraph_cb.virtual.hip.structures import MemoryAccess, MemoryLocation
 
 _REUSE_FOLLOW_EVENTS, _REUSE_OPPORTUNISTIC, _REUSE_INTERNAL, _RELEASE_THRESHOLD = range(1, 5)
 _RESERVED_CURRENT, _RESERVED_HIGH, _USED_CURRENT, _USED_HIGH = range(5, 9)
 _FLAGS = (_REUSE_FOLLOW_EVENTS, _REUSE_OPPORTUNISTIC, _REUSE_INTERNAL)
 _LOCATION_OFFSET = 8  # hipMemPoolProps: allocation type, handle types, then the location's type and id
+
+_NO_ACCESS, _READ, _READ_WRITE = 0, 1, 3
 
 
 @dataclass
@@ -22,6 +24,7 @@ class Pool:
     """A pool of one device. Memory that is freed goes back to the device at once."""
 
     ordinal: int
+    access: dict[int, int] = field(default_factory=dict)
     attributes: dict[int, int] = field(default_factory=lambda: dict.fromkeys(_FLAGS, 1))
 
 
@@ -68,10 +71,46 @@ def pool_destroy(runtime: HipRuntime, handle: int) -> None:
         runtime.current_pools[pool.ordinal] = default_pool(runtime, pool.ordinal)
 
 
-@api("hipMallocFromPoolAsync", POINTER, SIZE, HANDLE, HANDLE)
-def malloc_from_pool(runtime: HipRuntime, out: int, size: int, handle: int, stream: int) -> None:
-    runtime.stream(stream)
-    allocate_into(runtime, out, size, runtime.pools[handle].ordinal)
+def _ordinal_of(runtime: HipRuntime, location: int) -> int:
+    """The device of a hipMemLocation."""
+    require(location)
+    given = MemoryLocation.from_address(location)
+    require(given.type == 1)
+    return runtime.gpu_at(given.id).ordinal
+
+
+@api("hipMemGetDefaultMemPool", POINTER, POINTER, INT)
+def mem_get_default_pool(runtime: HipRuntime, out: int, location: int, kind: int) -> None:
+    device_get_default_pool(runtime, out, _ordinal_of(runtime, location))
+
+
+@api("hipMemGetMemPool", POINTER, POINTER, INT)
+def mem_get_pool(runtime: HipRuntime, out: int, location: int, kind: int) -> None:
+    device_get_pool(runtime, out, _ordinal_of(runtime, location))
+
+
+@api("hipMemSetMemPool", POINTER, INT, HANDLE)
+def mem_set_pool(runtime: HipRuntime, location: int, kind: int, handle: int) -> None:
+    device_set_pool(runtime, _ordinal_of(runtime, location), handle)
+
+
+@api("hipMemPoolSetAccess", HANDLE, POINTER, SIZE)
+def pool_set_access(runtime: HipRuntime, handle: int, descriptions: int, count: int) -> None:
+    """A pool's own device cannot be shut out."""
+    require(descriptions and count)
+    pool = runtime.pools[handle]
+    for given in (MemoryAccess * count).from_address(descriptions):
+        require(given.location.type == 1 and given.flags in (_NO_ACCESS, _READ, _READ_WRITE))
+        ordinal = runtime.gpu_at(given.location.id).ordinal
+        require(ordinal != pool.ordinal or given.flags == _READ_WRITE)
+        pool.access[ordinal] = given.flags
+
+
+@api("hipMemPoolGetAccess", POINTER, HANDLE, POINTER)
+def pool_get_access(runtime: HipRuntime, out: int, handle: int, location: int) -> None:
+    require(out)
+    pool, ordinal = runtime.pools[handle], _ordinal_of(runtime, location)
+    store_int(out, pool.access.get(ordinal, _READ_WRITE if ordinal == pool.ordinal else _NO_ACCESS))
 
 
 @api("hipMemPoolTrimTo", HANDLE, SIZE)

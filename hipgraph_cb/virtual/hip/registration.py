@@ -18,7 +18,7 @@ from hipgraph_cb.virtual.hip.copies import copy_async, copy_now
 from hipgraph_cb.virtual.hip.kernels import Function, make_launch
 from hipgraph_cb.virtual.hip.launches import attribute_of_function
 from hipgraph_cb.virtual.hip.modules import Module, function_handle, load_module
-from hipgraph_cb.virtual.hip.native import load_text, require, store_int, store_pointer
+from hipgraph_cb.virtual.hip.native import load_text, require, store_pointer
 from hipgraph_cb.virtual.hip.runtime import HipRuntime
 from hipgraph_cb.virtual.hip.structures import Dim3, FunctionAttributes
 from hipgraph_cb.virtual.hip.submit import submit
@@ -185,7 +185,8 @@ def _variable(runtime: HipRuntime, host_variable: int) -> tuple[int, int]:
     return found
 
 
-def _place(runtime: HipRuntime, host_variable: int, size: int, offset: int) -> int:
+def place_of_symbol(runtime: HipRuntime, host_variable: int, size: int, offset: int) -> int:
+    """The address of `size` bytes of a device variable."""
     address, room = _variable(runtime, host_variable)
     require(offset + size <= room)
     return address + offset
@@ -207,7 +208,7 @@ def get_symbol_size(runtime: HipRuntime, out: int, host_variable: int) -> None:
 def memcpy_to_symbol(
     runtime: HipRuntime, host_variable: int, source: int, size: int, offset: int, direction: int
 ) -> None:
-    target = _place(runtime, host_variable, size, offset)
+    target = place_of_symbol(runtime, host_variable, size, offset)
     copy_now(runtime, runtime.gpu.null_stream, target, source, size, direction)
 
 
@@ -215,33 +216,39 @@ def memcpy_to_symbol(
 def memcpy_from_symbol(
     runtime: HipRuntime, target: int, host_variable: int, size: int, offset: int, direction: int
 ) -> None:
-    source = _place(runtime, host_variable, size, offset)
+    source = place_of_symbol(runtime, host_variable, size, offset)
     copy_now(runtime, runtime.gpu.null_stream, target, source, size, direction)
 
 
+@api("hipMemcpyToSymbol_spt", POINTER, POINTER, SIZE, SIZE, INT)
+def memcpy_to_symbol_per_thread(
+    runtime: HipRuntime, host_variable: int, source: int, size: int, offset: int, direction: int
+) -> None:
+    target = place_of_symbol(runtime, host_variable, size, offset)
+    copy_now(runtime, runtime.stream(2), target, source, size, direction)
+
+
+@api("hipMemcpyFromSymbol_spt", POINTER, POINTER, SIZE, SIZE, INT)
+def memcpy_from_symbol_per_thread(
+    runtime: HipRuntime, target: int, host_variable: int, size: int, offset: int, direction: int
+) -> None:
+    source = place_of_symbol(runtime, host_variable, size, offset)
+    copy_now(runtime, runtime.stream(2), target, source, size, direction)
+
+
+@api("hipMemcpyToSymbolAsync_spt", POINTER, POINTER, SIZE, SIZE, INT, HANDLE)
 @api("hipMemcpyToSymbolAsync", POINTER, POINTER, SIZE, SIZE, INT, HANDLE)
 def memcpy_to_symbol_async(
     runtime: HipRuntime, host_variable: int, source: int, size: int, offset: int, direction: int, stream: int
 ) -> None:
-    target = _place(runtime, host_variable, size, offset)
+    target = place_of_symbol(runtime, host_variable, size, offset)
     copy_async(runtime, runtime.stream(stream), target, source, size, direction)
 
 
+@api("hipMemcpyFromSymbolAsync_spt", POINTER, POINTER, SIZE, SIZE, INT, HANDLE)
 @api("hipMemcpyFromSymbolAsync", POINTER, POINTER, SIZE, SIZE, INT, HANDLE)
 def memcpy_from_symbol_async(
     runtime: HipRuntime, target: int, host_variable: int, size: int, offset: int, direction: int, stream: int
 ) -> None:
-    source = _place(runtime, host_variable, size, offset)
+    source = place_of_symbol(runtime, host_variable, size, offset)
     copy_async(runtime, runtime.stream(stream), target, source, size, direction)
-
-
-@api("hipOccupancyMaxActiveBlocksPerMultiprocessor", POINTER, POINTER, INT, SIZE)
-def occupancy_of_symbol(runtime: HipRuntime, out: int, host_function: int, block: int, dynamic_lds: int) -> None:
-    function = _function(runtime, host_function)
-    require(out and block > 0)
-    model = function.gpu.model
-    blocks = min(
-        model.threads_per_compute_unit // block,
-        model.lds // max(1, function.export.group_segment_size + dynamic_lds),
-    )
-    store_int(out, blocks if block <= function.export.max_flat_workgroup_size else 0)

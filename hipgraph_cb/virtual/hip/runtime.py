@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
@@ -21,10 +21,13 @@ if TYPE_CHECKING:
     from hipgraph_cb.virtual.hip.event import Event
     from hipgraph_cb.virtual.hip.executable_graph import ExecutableGraph
     from hipgraph_cb.virtual.hip.graph import Graph, Node
+    from hipgraph_cb.virtual.hip.graph_memory import GraphMemory
     from hipgraph_cb.virtual.hip.kernels import Function, Shape
+    from hipgraph_cb.virtual.hip.libraries import Kernel, Library
     from hipgraph_cb.virtual.hip.modules import Module
     from hipgraph_cb.virtual.hip.pools import Pool
     from hipgraph_cb.virtual.hip.registration import FatBinary
+    from hipgraph_cb.virtual.hip.user_objects import UserObject
 
 _STREAM_LEGACY, _STREAM_PER_THREAD = 1, 2
 
@@ -48,10 +51,15 @@ class ThreadState(threading.local):
         self.contexts: list[Context] = []
         self.capture_mode = 0
         self.call_configurations: list[tuple[Shape, Shape, int, int]] = []
+        self.call_arguments = bytearray()
 
 
 class HipRuntime:
-    """All state of the virtual library; functions of `FUNCTIONS` get it as their first argument."""
+    """All state of the virtual library; functions of `FUNCTIONS` get it as their first argument.
+
+    Attributes:
+        address_of: where the library exports a function.
+    """
 
     def __init__(self, machine: Machine, gate: CallGate) -> None:
         self.gate = gate
@@ -77,6 +85,14 @@ class HipRuntime:
         self.pools: HandleTable[Pool] = HandleTable(Code.INVALID_VALUE, "hipMemPool_t")
         self.default_pools: dict[int, int] = {}
         self.current_pools: dict[int, int] = {}
+        self.user_objects: HandleTable[UserObject] = HandleTable(Code.INVALID_VALUE, "hipUserObject_t")
+        self.graph_memory: dict[int, GraphMemory] = {}
+        self.graph_memory_high: dict[int, int] = {}
+        self.libraries: HandleTable[Library] = HandleTable(Code.INVALID_HANDLE, "hipLibrary_t")
+        self.kernels: HandleTable[Kernel] = HandleTable(Code.INVALID_HANDLE, "hipKernel_t")
+        self.address_of: Callable[[str], int] = lambda name: 0
+        self.advice: dict[tuple[int, int], int] = {}
+        self.synchronous_ranges: set[int] = set()
         self.last_errors: dict[int, int] = {}
         gate.remembered = self.last_errors
         gate.remember = self._remember

@@ -20,6 +20,7 @@ class Stream:
         last: the operation at its end, or None when everything before is over and reported.
         waits: operations of other streams that the next operation has to wait for.
         is_blocking: it is in order with the null stream.
+        attributes: launch attributes that were set, by number.
         capture: the graph that calls on this stream build, instead of running.
     """
 
@@ -33,6 +34,7 @@ class Stream:
         self.waits: list[Operation] = []
         self.capture: Capture | None = None
         self.handle = 0
+        self.attributes: dict[int, bytes] = {}
 
     def enqueue(
         self, step: Callable[[Operation], bool], label: str, ordered_after: Iterable[Operation] = ()

@@ -123,6 +123,17 @@ class HostNodeParams(Structure):
     _fields_ = (("fn", POINTER), ("userData", POINTER))
 
 
+class MemoryLocation(Structure):
+    """hipMemLocation: a device, or one of the places of the host."""
+
+    _fields_ = (("type", c_int), ("id", c_int))
+
+    @property
+    def ordinal(self) -> int:
+        """The device's, or -1 for the host."""
+        return int(self.id) if self.type == 1 else -1
+
+
 class Extent(Structure):
     _fields_ = (("width", c_size_t), ("height", c_size_t), ("depth", c_size_t))
 
@@ -147,6 +158,22 @@ class Memcpy3DParams(Structure):
         ("dstPtr", PitchedPointer),
         ("extent", Extent),
         ("kind", c_int),
+    )
+
+
+class Memcpy3DPeerParams(Structure):
+    """hipMemcpy3DPeerParms."""
+
+    _fields_ = (
+        ("srcArray", POINTER),
+        ("srcPos", Position),
+        ("srcPtr", PitchedPointer),
+        ("srcDevice", c_int),
+        ("dstArray", POINTER),
+        ("dstPos", Position),
+        ("dstPtr", PitchedPointer),
+        ("dstDevice", c_int),
+        ("extent", Extent),
     )
 
 
@@ -201,6 +228,76 @@ class FunctionAttributes(Structure):
         *_fields("constSizeBytes localSizeBytes", c_size_t),
         *_fields("maxDynamicSharedSizeBytes maxThreadsPerBlock numRegs preferredShmemCarveout ptxVersion", c_int),
         ("sharedSizeBytes", c_size_t),
+    )
+
+
+class PoolProperties(Structure):
+    """hipMemPoolProps."""
+
+    _fields_ = (
+        *_fields("allocType handleTypes", c_int),
+        ("location", MemoryLocation),
+        ("win32SecurityAttributes", POINTER),
+        ("maxSize", c_size_t),
+        ("reserved", c_byte * 56),
+    )
+
+
+class MemoryAccess(Structure):
+    """hipMemAccessDesc."""
+
+    _fields_ = (("location", MemoryLocation), ("flags", c_int))
+
+
+class AllocateParams(Structure):
+    """hipMemAllocNodeParams."""
+
+    _fields_ = (
+        ("poolProps", PoolProperties),
+        ("accessDescs", POINTER),
+        *_fields("accessDescCount bytesize", c_size_t),
+        ("dptr", POINTER),
+    )
+
+
+class MemcpyNodeParams(Structure):
+    """hipMemcpyNodeParams."""
+
+    _fields_ = (*_fields("flags reserved*3", c_int), ("copyParams", Memcpy3DParams))
+
+
+class NodeParams(Structure):
+    """hipGraphNodeParams: a type, and 232 bytes for the parameters of a node of that type."""
+
+    _fields_ = (
+        ("type", c_int),
+        *_fields("reserved0*3", c_int),
+        ("inside", c_ulonglong * 29),
+        ("reserved2", c_ulonglong),
+    )
+
+
+class LaunchConfig(Structure):
+    """hipLaunchConfig_t."""
+
+    _fields_ = (
+        ("gridDim", Dim3),
+        ("blockDim", Dim3),
+        ("dynamicSmemBytes", c_size_t),
+        *_fields("stream attrs", POINTER),
+        ("numAttrs", c_uint),
+    )
+
+
+class DriverLaunchConfig(Structure):
+    """HIP_LAUNCH_CONFIG."""
+
+    _fields_ = (
+        ("gridDim", Dim3),
+        ("blockDim", Dim3),
+        ("sharedMemBytes", c_uint),
+        *_fields("stream attrs", POINTER),
+        ("numAttrs", c_uint),
     )
 
 

@@ -9,52 +9,69 @@ from __future__ import annotations
 OLDEST = "hip_4.2"
 
 _LISTED = {
-    "hip_4.3": """hipGraphCreate hipGraphDestroy hipGraphAddKernelNode hipGraphAddMemsetNode hipGraphAddMemcpyNode
-        hipGraphAddMemcpyNode1D hipGraphInstantiate hipGraphLaunch hipStreamIsCapturing hipStreamBeginCapture
-        hipStreamEndCapture hipGraphExecDestroy hipDrvMemcpy2DUnaligned hipArrayDestroy""",
-    "hip_4.4": """hipGraphGetNodes hipGraphGetRootNodes hipGraphKernelNodeGetParams hipGraphKernelNodeSetParams
-        hipGraphMemcpyNodeGetParams hipGraphMemcpyNodeSetParams hipGraphMemsetNodeGetParams
-        hipGraphMemsetNodeSetParams hipGraphAddDependencies hipStreamWaitValue32 hipStreamWaitValue64
-        hipStreamWriteValue32 hipStreamWriteValue64 hipGraphExecKernelNodeSetParams hipGraphAddEmptyNode""",
+    "hip_4.3": """hipGraphCreate hipGraphDestroy hipGraphAddKernelNode hipGraphAddMemsetNode
+        hipGraphAddMemcpyNode hipGraphAddMemcpyNode1D hipGraphInstantiate hipGraphLaunch
+        hipStreamIsCapturing hipStreamBeginCapture hipStreamEndCapture hipGraphExecDestroy
+        hipDrvMemcpy2DUnaligned hipArrayDestroy""",
+    "hip_4.4": """hipGraphGetNodes hipGraphGetRootNodes hipGraphKernelNodeGetParams
+        hipGraphKernelNodeSetParams hipGraphMemcpyNodeGetParams hipGraphMemcpyNodeSetParams
+        hipGraphMemsetNodeGetParams hipGraphMemsetNodeSetParams hipGraphAddDependencies
+        hipStreamWaitValue32 hipStreamWaitValue64 hipStreamWriteValue32 hipStreamWriteValue64
+        hipGraphExecKernelNodeSetParams hipGraphAddEmptyNode""",
     "hip_4.5": """hipStreamUpdateCaptureDependencies hipGraphRemoveDependencies hipGraphGetEdges
-        hipGraphNodeGetDependencies hipGraphNodeGetDependentNodes hipGraphNodeGetType hipGraphDestroyNode
-        hipGraphClone hipGraphNodeFindInClone hipGraphAddChildGraphNode hipGraphChildGraphNodeGetGraph
-        hipGraphExecChildGraphNodeSetParams hipGraphAddMemcpyNodeFromSymbol hipGraphMemcpyNodeSetParamsFromSymbol
-        hipGraphExecMemcpyNodeSetParamsFromSymbol hipGraphAddMemcpyNodeToSymbol hipGraphMemcpyNodeSetParamsToSymbol
-        hipGraphExecMemcpyNodeSetParamsToSymbol hipGraphExecMemcpyNodeSetParams hipGraphMemcpyNodeSetParams1D
+        hipGraphNodeGetDependencies hipGraphNodeGetDependentNodes hipGraphNodeGetType
+        hipGraphDestroyNode hipGraphClone hipGraphNodeFindInClone hipGraphAddChildGraphNode
+        hipGraphChildGraphNodeGetGraph hipGraphExecChildGraphNodeSetParams
+        hipGraphAddMemcpyNodeFromSymbol hipGraphMemcpyNodeSetParamsFromSymbol
+        hipGraphExecMemcpyNodeSetParamsFromSymbol hipGraphAddMemcpyNodeToSymbol
+        hipGraphMemcpyNodeSetParamsToSymbol hipGraphExecMemcpyNodeSetParamsToSymbol
+        hipGraphExecMemcpyNodeSetParams hipGraphMemcpyNodeSetParams1D
         hipGraphExecMemcpyNodeSetParams1D hipGraphAddEventRecordNode hipGraphEventRecordNodeGetEvent
         hipGraphEventRecordNodeSetEvent hipGraphExecEventRecordNodeSetEvent hipGraphAddEventWaitNode
-        hipGraphEventWaitNodeGetEvent hipGraphEventWaitNodeSetEvent hipGraphExecEventWaitNodeSetEvent
-        hipGraphAddHostNode hipGraphHostNodeGetParams hipGraphHostNodeSetParams hipGraphExecHostNodeSetParams
-        hipGraphExecUpdate hipGraphInstantiateWithFlags hipGraphExecMemsetNodeSetParams
-        hipDeviceGetGraphMemAttribute hipDeviceSetGraphMemAttribute hipDeviceGraphMemTrim hipStreamGetCaptureInfo
+        hipGraphEventWaitNodeGetEvent hipGraphEventWaitNodeSetEvent
+        hipGraphExecEventWaitNodeSetEvent hipGraphAddHostNode hipGraphHostNodeGetParams
+        hipGraphHostNodeSetParams hipGraphExecHostNodeSetParams hipGraphExecUpdate
+        hipGraphInstantiateWithFlags hipGraphExecMemsetNodeSetParams hipDeviceGetGraphMemAttribute
+        hipDeviceSetGraphMemAttribute hipDeviceGraphMemTrim hipStreamGetCaptureInfo
         hipStreamGetCaptureInfo_v2""",
     "hip_5.0": """hipPointerGetAttribute hipDrvPointerGetAttributes hipThreadExchangeStreamCaptureMode
         hipGraphKernelNodeSetAttribute hipGraphKernelNodeGetAttribute""",
-    "hip_5.1": """hipDeviceGetUuid hipDeviceGetDefaultMemPool hipDeviceSetMemPool hipDeviceGetMemPool hipMallocAsync
-        hipFreeAsync hipMemPoolTrimTo hipMemPoolSetAttribute hipMemPoolGetAttribute hipMemPoolSetAccess
-        hipMemPoolGetAccess hipMemPoolCreate hipMemPoolDestroy hipMallocFromPoolAsync""",
+    "hip_5.1": """hipDeviceGetUuid hipDeviceGetDefaultMemPool hipDeviceSetMemPool hipDeviceGetMemPool
+        hipMallocAsync hipFreeAsync hipMemPoolTrimTo hipMemPoolSetAttribute hipMemPoolGetAttribute
+        hipMemPoolSetAccess hipMemPoolGetAccess hipMemPoolCreate hipMemPoolDestroy
+        hipMallocFromPoolAsync""",
     "hip_5.2": """hipMemcpy_spt hipMemcpyAsync_spt hipStreamSynchronize_spt hipMemset_spt hipStreamQuery_spt
         hipStreamGetFlags_spt hipStreamGetPriority_spt hipStreamWaitEvent_spt hipEventRecord_spt
-        hipLaunchKernel_spt""",
+        hipLaunchKernel_spt hipMemcpyToSymbol_spt hipMemcpyFromSymbol_spt hipMemcpy2D_spt
+        hipMemcpy3D_spt hipMemset2D_spt hipMemset3D_spt""",
     "hip_5.3": """hipDeviceSetLimit hipGraphLaunch_spt hipStreamBeginCapture_spt hipStreamEndCapture_spt
-        hipStreamIsCapturing_spt hipMemsetAsync_spt hipDrvGetErrorName hipDrvGetErrorString hipUserObjectCreate
-        hipUserObjectRelease hipUserObjectRetain hipGraphRetainUserObject hipGraphReleaseUserObject
-        hipLaunchHostFunc hipLaunchHostFunc_spt hipGraphDebugDotPrint hipGraphKernelNodeCopyAttributes
-        hipGraphNodeGetEnabled hipGraphNodeSetEnabled hipGraphUpload""",
+        hipStreamIsCapturing_spt hipMemsetAsync_spt hipDrvGetErrorName hipDrvGetErrorString
+        hipUserObjectCreate hipUserObjectRelease hipUserObjectRetain hipGraphRetainUserObject
+        hipGraphReleaseUserObject hipLaunchHostFunc hipLaunchHostFunc_spt hipGraphDebugDotPrint
+        hipGraphKernelNodeCopyAttributes hipGraphNodeGetEnabled hipGraphNodeSetEnabled
+        hipGraphUpload hipStreamGetCaptureInfo_spt hipStreamGetCaptureInfo_v2_spt
+        hipStreamAddCallback_spt hipMemset2DAsync_spt hipMemset3DAsync_spt hipMemcpy3DAsync_spt
+        hipMemcpy2DAsync_spt hipMemcpyFromSymbolAsync_spt hipMemcpyToSymbolAsync_spt""",
     "hip_5.5": """hipModuleLaunchCooperativeKernel hipGraphAddMemAllocNode hipGraphMemAllocNodeGetParams
         hipGraphAddMemFreeNode hipGraphMemFreeNodeGetParams hipGraphAddNode""",
     "hip_5.6": "hipDrvGraphAddMemcpyNode hipDrvGraphAddMemsetNode",
-    "hip_6.0": """hipChooseDeviceR0600 hipGetDevicePropertiesR0600 hipExtGetLastError hipDrvGraphMemcpyNodeSetParams
-        hipDrvGraphMemcpyNodeGetParams""",
+    "hip_6.0": """hipChooseDeviceR0600 hipGetDevicePropertiesR0600 hipExtGetLastError
+        hipDrvGraphMemcpyNodeSetParams hipDrvGraphMemcpyNodeGetParams""",
     "hip_6.1": "hipGraphInstantiateWithParams hipGetProcAddress hipStreamBeginCaptureToGraph",
     "hip_6.2": """hipGetFuncBySymbol hipDrvGraphExecMemcpyNodeSetParams hipDrvGraphExecMemsetNodeSetParams
-        hipSetValidDevices hipGraphExecGetFlags hipGraphNodeSetParams hipGraphExecNodeSetParams""",
+        hipSetValidDevices hipGraphExecGetFlags hipGraphNodeSetParams hipGraphExecNodeSetParams
+        hipDrvGraphAddMemFreeNode""",
     "hip_6.4": "hipEventRecordWithFlags",
     "hip_6.5": "hipLaunchKernelExC hipDrvLaunchKernelEx",
-    "hip_7.1": """hipModuleGetFunctionCount hipMemsetD2D8 hipMemsetD2D8Async hipMemsetD2D16 hipMemsetD2D16Async
-        hipMemsetD2D32 hipMemsetD2D32Async hipModuleLoadFatBinary hipStreamGetId""",
-    "hip_7.2": "hipLibraryLoadData hipLibraryUnload hipLibraryGetKernel hipLibraryGetKernelCount hipKernelGetName",
+    "hip_7.1": """hipModuleGetFunctionCount hipMemsetD2D8 hipMemsetD2D8Async hipMemsetD2D16
+        hipMemsetD2D16Async hipMemsetD2D32 hipMemsetD2D32Async hipModuleLoadFatBinary hipStreamGetId
+        hipStreamGetAttribute hipStreamSetAttribute hipMemcpy3DPeer hipMemcpy3DPeerAsync
+        hipGetDriverEntryPoint hipGetDriverEntryPoint_spt hipMemPrefetchAsync_v2 hipMemAdvise_v2""",
+    "hip_7.2": """hipLibraryLoadData hipLibraryUnload hipLibraryGetKernel hipLibraryGetKernelCount
+        hipKernelGetName hipLibraryLoadFromFile hipStreamCopyAttributes hipLibraryEnumerateKernels
+        hipKernelGetLibrary hipOccupancyAvailableDynamicSMemPerBlock hipGetProcAddress_spt
+        hipKernelGetParamInfo hipMemSetMemPool hipMemGetMemPool hipMemGetDefaultMemPool
+        hipKernelGetFunction hipKernelGetAttribute hipKernelSetAttribute hipLibraryGetGlobal""",
 }
 
 VERSIONS = (OLDEST, *_LISTED)

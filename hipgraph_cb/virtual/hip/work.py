@@ -11,6 +11,8 @@ from dataclasses import dataclass
 from enum import IntEnum
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
+import numpy as np
+
 from hipgraph_cb.virtual.callbacks import CallError
 from hipgraph_cb.virtual.hip.codes import Code
 
@@ -86,7 +88,7 @@ class Fill:
 
     @staticmethod
     def _fill_row(runtime: HipRuntime, address: int, size: int, element: bytes) -> None:
-        view = runtime.memory.bytes(address, size)
+        view = runtime.allocations.view(address, size)
         if element.count(element[:1]) == len(element):
             view[:] = element[0]
         else:
@@ -126,8 +128,8 @@ class Upload:
         return f"memcpy of {len(self.data)} bytes from the host to {self.destination:#x}"
 
     def run(self, runtime: HipRuntime, gpu: Gpu, operation: Operation | None) -> None:
-        runtime.memory.bytes(self.destination, len(self.data))
-        ctypes.memmove(self.destination, self.data, len(self.data))
+        size = len(self.data)
+        runtime.allocations.view(self.destination, size)[:] = np.frombuffer(self.data, np.uint8)
 
 
 @dataclass(frozen=True)
@@ -163,6 +165,8 @@ class CopyBox:
 def copy_row(runtime: HipRuntime, destination: int, source: int, size: int) -> None:
     """Copy after checking the device side; raises MemoryFault where it is not inside one live allocation."""
     allocations = runtime.allocations
+    if allocations.registered:
+        destination, source = allocations.host_address(destination), allocations.host_address(source)
     for address in (source, destination):
         if allocations.is_in_arena(address):
             runtime.memory.bytes(address, size)

@@ -1,11 +1,13 @@
-"""The list of functions: none is invented, and each is where hip-python looks for it."""
+"""The list of functions: none is invented, each is where hip-python looks for it and takes what hip-python passes."""
 
 from __future__ import annotations
 
+import ctypes
 import re
 from importlib.util import find_spec
 from pathlib import Path
 
+from hipgraph_cb.virtual.hip.api import FUNCTIONS
 from hipgraph_cb.virtual.hip.symbol_versions import VERSIONS, symbol_version
 
 # In AMD's header, or called by code that clang makes, but not in hip-python.
@@ -17,16 +19,52 @@ BEYOND_HIP_PYTHON = {
     "__hipRegisterManagedVar",
     "__hipRegisterVar",
     "__hipUnregisterFatBinary",
+    "hipExtModuleLaunchKernel",
+    "hipHccModuleLaunchKernel",
 }
+SIZES = {
+    **dict.fromkeys(("int", "unsigned int", "uint32_t"), 4),
+    **dict.fromkeys(("size_t", "unsigned long long", "uint64_t"), 8),
+    **dict.fromkeys(("hipDeviceptr_t", "hipHostFn_t", "hipStreamCallback_t"), 8),
+    **{"short": 2, "unsigned short": 2, "unsigned char": 1, "dim3": 12, "hipPitchedPtr": 32, "hipExtent": 24},
+    **{"hipMemLocation": 8},
+}
+ENUMS = {"hipDevice_t", "hipFuncCache_t", "hipLimit_t", "hipDeviceAttribute_t", "hipError_t"}
+
+
+def hip_python_source() -> str:
+    return (Path(find_spec("rocm.bindings").submodule_search_locations[0]) / "cyhip.pyx").read_text()
 
 
 def symbols_of_hip_python() -> set[str]:
-    source = Path(find_spec("rocm.bindings").submodule_search_locations[0]) / "cyhip.pyx"
-    return set(re.findall(r'__init_symbol\(&\w+,"(\w+)"\)', source.read_text()))
+    return set(re.findall(r'__init_symbol\(&\w+,"(\w+)"\)', hip_python_source()))
+
+
+def signatures_of_hip_python() -> dict[str, list[int]]:
+    """Symbol -> the sizes of its C arguments."""
+    pattern = r'__init_symbol\(&\w+,"(\w+)"\) > 0:\n.*\n\s*(?:return )?\(<[^(]*\(\*\)\((.*?)\) noexcept nogil>'
+    found = re.findall(pattern, hip_python_source())
+    return {name: [size_of(text.strip()) for text in arguments.split(",") if text.strip()] for name, arguments in found}
+
+
+def size_of(text: str) -> int:
+    if "*" in text:
+        return 8
+    text = text.removeprefix("const ")
+    if text in SIZES:
+        return SIZES[text]
+    return 8 if text.endswith("_t") and text not in ENUMS else 4
 
 
 def test_every_function_is_one_that_hip_python_knows_or_that_clang_calls(runtime):
     assert set(runtime.functions) - symbols_of_hip_python() == BEYOND_HIP_PYTHON
+
+
+def test_every_function_takes_arguments_of_the_sizes_that_hip_python_passes():
+    theirs = signatures_of_hip_python()
+    assert len(theirs) > 500
+    ours = {name: [ctypes.sizeof(kind) for kind in FUNCTIONS[name].arguments] for name in FUNCTIONS if name in theirs}
+    assert ours == {name: theirs[name] for name in ours}
 
 
 def test_every_function_has_a_symbol_version(runtime):

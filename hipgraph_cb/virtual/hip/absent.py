@@ -1,0 +1,86 @@
+"""Which functions of HIP the virtual library does not have, in groups with the reason. They are not exported at all.
+
+`hipgraph-cb doctor --functions` compares this with what hip-python knows; docs/virtual_hip.md shows the same list.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class AbsentGroup:
+    """Functions that are missing for one reason; `pattern` matches their names as a whole."""
+
+    title: str
+    reason: str
+    pattern: str
+
+    def holds(self, function: str) -> bool:
+        return re.fullmatch(self.pattern, function) is not None
+
+
+GROUPS = (
+    AbsentGroup(
+        "textures and surfaces",
+        "the interpreter has no image instructions",
+        r"hipTex.*|hip(Bind|Unbind|Get|Create|Destroy)(Texture|Surface).*|hipModuleGetTexRef|hipCreateChannelDesc|"
+        r"hipGetChannelDesc|hipDeviceGetTexture1DLinearMaxWidth",
+    ),
+    AbsentGroup(
+        "arrays",
+        "arrays are memory for textures",
+        r"hipArray.*|hip(Malloc|Free)(3D)?(Mipmapped)?Array|hip(Get)?Mipmapped.*|hipMemcpy(2D)?(From|To)Array.*|"
+        r"hipMemcpy2DArrayToArray|hipMemcpyAto[ADH](Async)?|hipMemcpy[DH]toA(Async)?|hipMemMapArrayAsync",
+    ),
+    AbsentGroup("graphics", "there is no display", r"hipGraphics.*"),
+    AbsentGroup(
+        "other processes' memory",
+        "device memory is private to the process",
+        r"hipIpc.*|hipMemPool(Export|Import).*|hipMem(Export|Import).*|hipMemGetHandleForAddressRange",
+    ),
+    AbsentGroup(
+        "external memory and semaphores",
+        "there is no other device whose they could be",
+        r"hip.*External(Memory|Semaphore).*",
+    ),
+    AbsentGroup(
+        "virtual memory management",
+        "a device address is an address of the host, so ranges cannot be mapped anew",
+        r"hipMem(AddressFree|AddressReserve|Create|GetAccess|GetAllocationGranularity|Map|Release|SetAccess|Unmap|"
+        r"GetAllocationPropertiesFromHandle|RetainAllocationHandle)",
+    ),
+    AbsentGroup(
+        "cooperative and clustered launches",
+        "workgroups are executed in chunks, so they cannot wait for all others",
+        r"hip(Module|Ext)?Launch(Cooperative|MultiKernel).*|hipOccupancy.*Cluster.*",
+    ),
+    AbsentGroup(
+        "batches of memory operations",
+        "each has a function or node of its own that is there",
+        r"hipMemcpy(3D)?BatchAsync|hip(Drv)?Mem(Discard|Prefetch).*BatchAsync|hip.*BatchMemOp.*",
+    ),
+    AbsentGroup(
+        "parts of a device",
+        "a virtual GPU has no compute units that could be set apart",
+        r"hipExecutionCtx.*|hipGreenCtx.*|hipDevSm.*|hipDevResource.*|hip(Device|Stream)GetDevResource|"
+        r"hipDeviceGetExecutionCtx|hipExtStream.*CUMask",
+    ),
+    AbsentGroup("linking", "there is no compiler in the library", r"hipLink.*"),
+    AbsentGroup(
+        "logging and tracing",
+        "the fault report and call counts serve that",
+        r"hipApiName|hipExt(Enable|Disable|Set)Logging.*",
+    ),
+    AbsentGroup(
+        "managed variables of libraries",
+        "managed variables are made when compiled code registers them",
+        r"hipLibraryGetManaged",
+    ),
+)
+
+
+def group_of(function: str) -> AbsentGroup | None:
+    """The group of a function that is not there."""
+    return next((group for group in GROUPS if group.holds(function)), None)

@@ -16,16 +16,18 @@ if TYPE_CHECKING:
     from hipgraph_cb.opening import open_device as open_device
     from hipgraph_cb.recording.recording import Recording as Recording
     from hipgraph_cb.recording.resources import Slot as Slot
+    from hipgraph_cb.virtual.settings import VirtualSettings as VirtualSettings
 
 _HOMES = {
     "HipGraphError": "hipgraph_cb.errors",
     "Recording": "hipgraph_cb.recording.recording",
     "Slot": "hipgraph_cb.recording.resources",
     "load_recording": "hipgraph_cb.opening",
+    "VirtualSettings": "hipgraph_cb.virtual.settings",
     "open_device": "hipgraph_cb.opening",
 }
 
-__all__ = ["HipGraphError", "Recording", "Slot", "__version__", "load_recording", "open_device"]
+__all__ = ["HipGraphError", "Recording", "Slot", "VirtualSettings", "__version__", "load_recording", "open_device"]
 
 
 def __getattr__(name: str) -> Any:

@@ -18,6 +18,7 @@ from hipgraph_cb.errors import FailedPreconditionError, InvalidArgumentError, No
 if TYPE_CHECKING:
     from hipgraph_cb.device import Device, Program
     from hipgraph_cb.virtual.install import VirtualRuntime
+    from hipgraph_cb.virtual.settings import VirtualSettings
 
 logger = logging.getLogger("hipgraph_cb")
 
@@ -39,18 +40,21 @@ class DeviceChoice:
         return bool(self.virtual_targets)
 
 
-def open_device(backend: str | None = None, *, device: int = 0) -> Device:
+def open_device(backend: str | None = None, *, device: int = 0, virtual: VirtualSettings | None = None) -> Device:
     """Open GPU number `device` of this process: a real one if the machine has one, else a virtual one.
 
     Args:
         backend: "hip" (the default) replays recordings as HIP graphs through hip-python.
+        virtual: settings of the virtual GPUs, where this process sees such: the first call that names some, or opens
+            a device at all, decides for the process.
         device: the ordinal. With `HIPGRAPH_CB_VIRTUAL=gfx942,gfx1100` the process sees exactly these virtual GPUs.
 
     Raises:
         InvalidArgumentError: unknown backend, or a device that is no ordinal.
         UnimplementedError: a backend that this version does not have.
         NotFoundError: there is no such ordinal.
-        FailedPreconditionError: the process already runs on another choice of devices.
+        FailedPreconditionError: the process already runs on another choice of devices or with other settings, or
+            `virtual` is given and it sees real GPUs.
         HipError: the HIP runtime refused.
     """
     _check_backend(backend)
@@ -64,7 +68,14 @@ def open_device(backend: str | None = None, *, device: int = 0) -> Device:
             allowed=f"0 to {len(choice.virtual_targets) - 1} (virtual: {', '.join(choice.virtual_targets)})",
             next_step=f"name more targets in {VIRTUAL_VARIABLE} before the process starts",
         )
-    runtime = virtual_runtime() if choice.is_virtual else None
+    if virtual is not None and not choice.is_virtual:
+        raise FailedPreconditionError(
+            "open_device: settings for virtual GPUs, and this process sees real ones",
+            found=f"virtual={virtual!r}; {choice.reason}",
+            allowed="virtual=None",
+            next_step=f"set {VIRTUAL_VARIABLE}={DEFAULT_VIRTUAL_TARGET} to hide the real GPUs",
+        )
+    runtime = virtual_runtime(virtual) if choice.is_virtual else None
     from hipgraph_cb.hip.device import HipDevice
 
     if runtime is None:
@@ -132,21 +143,42 @@ def process_choice() -> DeviceChoice:
         return _choice
 
 
-def virtual_runtime() -> VirtualRuntime:
-    """Install the virtual HIP library on first use; later calls return the one that is there."""
+def virtual_runtime(settings: VirtualSettings | None = None) -> VirtualRuntime:
+    """Install the virtual HIP library on first use; later calls return the one that is there.
+
+    Raises:
+        FailedPreconditionError: it runs with other settings.
+    """
     global _runtime
     choice = process_choice()
     with _lock:
         if _runtime is None:
             from hipgraph_cb.virtual.install import install
 
-            _runtime = install(choice.virtual_targets)
+            _runtime = install(choice.virtual_targets, None if settings is None else settings.resolve())
             logger.warning(
                 "no real AMD GPU is used (%s): kernels run on the CPU, as virtual GPU %s",
                 choice.reason,
                 ", ".join(choice.virtual_targets),
             )
+        _check_settings(settings, _runtime)
         return _runtime
+
+
+def _check_settings(wished: VirtualSettings | None, runtime: VirtualRuntime) -> None:
+    """What is wished for must be what the process runs with; what is left out may be anything."""
+    if wished is None:
+        return
+    resolved, runs_with = wished.resolve(), runtime.settings
+    named = [name for name in wished.__dataclass_fields__ if getattr(wished, name) is not None]
+    differing = [name for name in named if getattr(resolved, name) != getattr(runs_with, name)]
+    if differing:
+        raise FailedPreconditionError(
+            "open_device: the virtual GPUs of this process run with other settings",
+            found=", ".join(f"{name}={getattr(wished, name)!r}" for name in differing),
+            allowed=", ".join(f"{name}={getattr(runs_with, name)!r}" for name in differing),
+            next_step="give the settings to the first open_device of the process, or use another process",
+        )
 
 
 def choose_devices(variable: str | None, kfd_device: Path, kfd_topology: Path) -> DeviceChoice:

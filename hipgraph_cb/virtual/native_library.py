@@ -54,10 +54,6 @@ class NativeLibrary:
         for slots in self._slots:
             slots[index] = address
 
-    def address(self, name: str) -> int:
-        """Where `name` is exported (by the first image): what a client that looks it up gets."""
-        return ctypes.cast(getattr(self._libraries[0], name), ctypes.c_void_p).value or 0
-
     def target(self, name: str) -> int:
         """The address that `name` jumps to now (in the first image)."""
         return int(self._slots[0][self._index[name]])

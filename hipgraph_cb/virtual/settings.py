@@ -36,8 +36,33 @@ class Settings:
         Raises:
             InvalidArgumentError: a variable does not hold what its name promises.
         """
+        return VirtualSettings().resolve(environment)
+
+
+@dataclass(frozen=True)
+class VirtualSettings:
+    """Wishes for the virtual devices of this process; what is left out comes from the environment.
+
+    Attributes:
+        memory: bytes of device memory of each device, or a text such as "512M".
+        seed: chooses the order in which independent work runs.
+        profile: whose behaviour is copied where AMD's versions differ: "6.4" or "7.2".
+        watchdog: seconds after which a kernel is stopped, or 0 for never.
+    """
+
+    memory: int | str | None = None
+    seed: int | None = None
+    profile: str | None = None
+    watchdog: float | None = None
+
+    def resolve(self, environment: Mapping[str, str] | None = None) -> Settings:
+        """The settings that hold: these, then the variables that are set, then the defaults.
+
+        Raises:
+            InvalidArgumentError: a value or a variable does not hold what its name promises.
+        """
         variables = os.environ if environment is None else environment
-        settings = cls()
+        settings = Settings()
         readers: tuple[tuple[str, Callable[[str], Any], str], ...] = (
             ("memory", _bytes, "a number of bytes, or of units: 512M, 16G"),
             ("seed", int, "an integer"),
@@ -45,14 +70,18 @@ class Settings:
             ("watchdog", _seconds, "seconds, 0 for no limit"),
         )
         for name, read, allowed in readers:
-            text = variables.get(PREFIX + name.upper())
-            if text is None:
+            wish = getattr(self, name)
+            where = PREFIX + name.upper() if wish is None else f"VirtualSettings({name}=...)"
+            given = variables.get(PREFIX + name.upper()) if wish is None else wish
+            if given is None:
                 continue
             try:
-                settings = replace(settings, **{name: read(text.strip())})
+                if isinstance(given, bool):
+                    raise ValueError(given)
+                settings = replace(settings, **{name: read(str(given).strip())})
             except ValueError as error:
                 raise InvalidArgumentError(
-                    f"{PREFIX}{name.upper()} cannot be understood", found=repr(text), allowed=allowed
+                    f"{where} cannot be understood", found=repr(given), allowed=allowed
                 ) from error
         return settings
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from hipgraph_cb import open_device
+from hipgraph_cb import VirtualSettings, open_device
 from hipgraph_cb.errors import FailedPreconditionError, InvalidArgumentError, NotFoundError, UnimplementedError
 
 
@@ -54,3 +54,21 @@ def test_changing_the_variable_afterwards_raises(monkeypatch: pytest.MonkeyPatch
         open_device()
     assert raised.value.what == "open_device: HIPGRAPH_CB_VIRTUAL contradicts the devices this process already runs on"
     assert raised.value.found == "HIPGRAPH_CB_VIRTUAL='gfx1100'"
+
+
+def test_settings_that_hold_already_may_be_named_again() -> None:
+    open_device().close()
+    open_device(virtual=VirtualSettings()).close()
+    open_device(virtual=VirtualSettings(profile="7.2", memory="16G")).close()
+
+
+def test_other_settings_than_those_of_the_process_are_refused() -> None:
+    open_device().close()
+    with pytest.raises(FailedPreconditionError) as raised:
+        open_device(virtual=VirtualSettings(profile="6.4", memory="16G", watchdog=1))
+    assert str(raised.value) == (
+        "open_device: the virtual GPUs of this process run with other settings\n"
+        "  found: profile='6.4', watchdog=1\n"
+        "  allowed: profile='7.2', watchdog=60.0\n"
+        "  next: give the settings to the first open_device of the process, or use another process"
+    )

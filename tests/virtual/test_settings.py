@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from hipgraph_cb.errors import InvalidArgumentError
-from hipgraph_cb.virtual.settings import Settings
+from hipgraph_cb.virtual.settings import Settings, VirtualSettings
 
 
 def test_without_variables_the_defaults_hold():
@@ -39,3 +39,21 @@ def test_a_refusal_says_what_is_allowed():
         "  found: 'much'\n"
         "  allowed: a number of bytes, or of units: 512M, 16G"
     )
+
+
+def test_what_is_wished_for_goes_before_the_variables():
+    variables = {"HIPGRAPH_CB_VIRTUAL_MEMORY": "512M", "HIPGRAPH_CB_VIRTUAL_SEED": "7"}
+    wished = VirtualSettings(memory="1G", watchdog=0)
+    assert wished.resolve(variables) == Settings(memory=1 << 30, seed=7, profile="7.2", watchdog=0.0)
+    assert VirtualSettings(memory=1 << 20).resolve({}).memory == 1 << 20
+
+
+def test_a_wish_that_makes_no_sense_is_refused():
+    with pytest.raises(InvalidArgumentError) as caught:
+        VirtualSettings(profile="5.0").resolve({})
+    assert str(caught.value) == (
+        "VirtualSettings(profile=...) cannot be understood\n  found: '5.0'\n  allowed: 6.4 or 7.2"
+    )
+    for wrong in (VirtualSettings(seed=True), VirtualSettings(memory=-1), VirtualSettings(watchdog=float("nan"))):
+        with pytest.raises(InvalidArgumentError, match="cannot be understood"):
+            wrong.resolve({})

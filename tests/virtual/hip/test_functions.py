@@ -26,8 +26,13 @@ SIZES = {
     **dict.fromkeys(("int", "unsigned int", "uint32_t"), 4),
     **dict.fromkeys(("size_t", "unsigned long long", "uint64_t"), 8),
     **dict.fromkeys(("hipDeviceptr_t", "hipHostFn_t", "hipStreamCallback_t"), 8),
-    **{"short": 2, "unsigned short": 2, "unsigned char": 1, "dim3": 12, "hipPitchedPtr": 32, "hipExtent": 24},
-    **{"hipMemLocation": 8},
+    "short": 2,
+    "unsigned short": 2,
+    "unsigned char": 1,
+    "dim3": 12,
+    "hipPitchedPtr": 32,
+    "hipExtent": 24,
+    "hipMemLocation": 8,
 }
 ENUMS = {"hipDevice_t", "hipFuncCache_t", "hipLimit_t", "hipDeviceAttribute_t", "hipError_t"}
 

@@ -13,15 +13,16 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from hipgraph_cb.errors import FailedPreconditionError, InvalidArgumentError, NotFoundError, UnimplementedError
+from hipgraph_cb.errors import FailedPreconditionError, InvalidArgumentError, NotFoundError
 
 if TYPE_CHECKING:
     from hipgraph_cb.device import Device, Program
-    from hipgraph_cb.virtual.install import VirtualRuntime
+    from hipgraph_cb.virtual.door import Door
     from hipgraph_cb.virtual.settings import VirtualSettings
 
 logger = logging.getLogger("hipgraph_cb")
 
+BACKENDS = ("hip", "hsa")
 VIRTUAL_VARIABLE = "HIPGRAPH_CB_VIRTUAL"
 DEFAULT_VIRTUAL_TARGET = "gfx942"
 KFD_DEVICE = Path("/dev/kfd")
@@ -44,20 +45,23 @@ def open_device(backend: str | None = None, *, device: int = 0, virtual: Virtual
     """Open GPU number `device` of this process: a real one if the machine has one, else a virtual one.
 
     Args:
-        backend: "hip" (the default) replays recordings as HIP graphs through hip-python.
+        backend: "hip" (the default) replays recordings as HIP graphs through hip-python; "hsa" as AQL packets through
+            libhsa-runtime64, without HIP.
         virtual: settings of the virtual GPUs, where this process sees such: the first call that names some, or opens
             a device at all, decides for the process.
         device: the ordinal. With `HIPGRAPH_CB_VIRTUAL=gfx942,gfx1100` the process sees exactly these virtual GPUs.
 
     Raises:
         InvalidArgumentError: unknown backend, or a device that is no ordinal.
-        UnimplementedError: a backend that this version does not have.
         NotFoundError: there is no such ordinal.
         FailedPreconditionError: the process already runs on another choice of devices or with other settings, or
             `virtual` is given and it sees real GPUs.
-        HipError: the HIP runtime refused.
+        UnavailableError: a library of the backend is missing.
+        HipError, HsaError: the runtime refused.
     """
-    _check_backend(backend)
+    name = "hip" if backend is None else backend
+    if name not in BACKENDS:
+        raise InvalidArgumentError("open_device: unknown backend", found=repr(backend), allowed="'hip', 'hsa'")
     if isinstance(device, bool) or not isinstance(device, int) or device < 0:
         raise InvalidArgumentError("open_device: bad device", found=repr(device), allowed="an ordinal: 0, 1, ...")
     choice = process_choice()
@@ -75,12 +79,15 @@ def open_device(backend: str | None = None, *, device: int = 0, virtual: Virtual
             allowed="virtual=None",
             next_step=f"set {VIRTUAL_VARIABLE}={DEFAULT_VIRTUAL_TARGET} to hide the real GPUs",
         )
-    runtime = virtual_runtime(virtual) if choice.is_virtual else None
+    runtime = virtual_runtime(name, virtual) if choice.is_virtual else None
+    report = None if runtime is None else runtime.fault_report
+    if name == "hsa":
+        from hipgraph_cb.hsa.device import HsaDevice
+
+        return HsaDevice(device, is_virtual=choice.is_virtual, fault_report=report)
     from hipgraph_cb.hip.device import HipDevice
 
-    if runtime is None:
-        return HipDevice(device)
-    return HipDevice(device, is_virtual=True, fault_report=runtime.fault_report)
+    return HipDevice(device, is_virtual=choice.is_virtual, fault_report=report)
 
 
 def load_recording(path: str | os.PathLike[str], device: Device) -> Program:
@@ -102,22 +109,9 @@ def load_recording(path: str | os.PathLike[str], device: Device) -> Program:
     return device.program(recording)
 
 
-def _check_backend(backend: str | None) -> None:
-    if backend in (None, "hip"):
-        return
-    if backend == "hsa":
-        raise UnimplementedError(
-            "open_device: the HSA-direct backend is not part of this version",
-            found="'hsa'",
-            allowed="'hip'",
-            next_step="open the device with backend='hip'",
-        )
-    raise InvalidArgumentError("open_device: unknown backend", found=repr(backend), allowed="'hip'")
-
-
 _lock = threading.Lock()
 _choice: DeviceChoice | None = None
-_runtime: VirtualRuntime | None = None
+_runtimes: dict[str, Door] = {}
 _variable_at_choice: str | None = None
 
 
@@ -143,29 +137,34 @@ def process_choice() -> DeviceChoice:
         return _choice
 
 
-def virtual_runtime(settings: VirtualSettings | None = None) -> VirtualRuntime:
-    """Install the virtual HIP library on first use; later calls return the one that is there.
+def virtual_runtime(backend: str = "hip", settings: VirtualSettings | None = None) -> Door:
+    """Install the virtual library of a backend on first use; later calls return the one that is there.
 
     Raises:
         FailedPreconditionError: it runs with other settings.
     """
-    global _runtime
     choice = process_choice()
     with _lock:
-        if _runtime is None:
-            from hipgraph_cb.virtual.install import install
+        for runtime in _runtimes.values():
+            _check_settings(settings, runtime)
+        if backend not in _runtimes:
+            from hipgraph_cb.virtual.install import install, install_hsa
 
-            _runtime = install(choice.virtual_targets, None if settings is None else settings.resolve())
-            logger.warning(
-                "no real AMD GPU is used (%s): kernels run on the CPU, as virtual GPU %s",
-                choice.reason,
-                ", ".join(choice.virtual_targets),
-            )
-        _check_settings(settings, _runtime)
-        return _runtime
+            make = install_hsa if backend == "hsa" else install
+            is_first = not _runtimes
+            wished = settings.resolve() if settings is not None and is_first else None
+            _runtimes[backend] = make(choice.virtual_targets, wished)
+            if is_first:
+                logger.warning(
+                    "no real AMD GPU is used (%s): kernels run on the CPU, as virtual GPU %s",
+                    choice.reason,
+                    ", ".join(choice.virtual_targets),
+                )
+            _check_settings(settings, _runtimes[backend])
+        return _runtimes[backend]
 
 
-def _check_settings(wished: VirtualSettings | None, runtime: VirtualRuntime) -> None:
+def _check_settings(wished: VirtualSettings | None, runtime: Door) -> None:
     """What is wished for must be what the process runs with; what is left out may be anything."""
     if wished is None:
         return

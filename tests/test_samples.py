@@ -27,3 +27,12 @@ def test_the_pipeline_draws_itself_and_agrees_with_numpy_at_every_replay() -> No
     (graph,) = pydot.graph_from_dot_data(drawing)
     assert len(graph.get_edges()) >= 2
     assert replays.count("sums agree with numpy") == 3
+
+
+def test_both_backends_replay_the_same_recording() -> None:
+    lines = run_sample("hsa_direct.py").splitlines()
+    assert [line[:21] for line in lines if line.startswith(("hip:", "hsa:"))] == [
+        "hip: [1. 3. 5. 7.] on",
+        "hsa: [1. 3. 5. 7.] on",
+    ]
+    assert lines[-1] == "equal recordings: True"

@@ -13,7 +13,7 @@ from hipgraph_cb.backend.known_buffers import KnownBuffers
 from hipgraph_cb.backend.queue import LaunchQueue
 from hipgraph_cb.backend.stream import QueueStream
 from hipgraph_cb.device import DEFAULT_TIMEOUT, Buffer, Device, Event, Executable, Program, Resource, Stream
-from hipgraph_cb.errors import FailedPreconditionError, HipGraphError
+from hipgraph_cb.errors import DeadlineExceededError, FailedPreconditionError, HipGraphError
 
 logger = logging.getLogger("hipgraph_cb")
 
@@ -61,14 +61,13 @@ class BackendDevice(Device):
         failure: HipGraphError | None = None
         try:
             self._wait(self.timeout)
-        except self.runtime_error as error:
+        except DeadlineExceededError:
+            raise
+        except HipGraphError as error:
             failure = error
         super().close()
         if failure is not None:
             raise failure
-
-    runtime_error: type[HipGraphError]
-    """What failed work raises on this backend."""
 
     def _release(self) -> None:
         children = list(self._children.values())

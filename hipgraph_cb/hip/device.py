@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from hipgraph_cb.backend.device import BackendDevice
 from hipgraph_cb.backend.handle import Handle
 from hipgraph_cb.backend.stream import QueueStream
-from hipgraph_cb.errors import HipError, InvalidArgumentError, NotFoundError
+from hipgraph_cb.errors import InvalidArgumentError, NotFoundError
 from hipgraph_cb.executable.target_id import TargetId
 from hipgraph_cb.foreign.memory import LEGACY_STREAM, PER_THREAD_STREAM
 from hipgraph_cb.foreign.streams import stream_address
@@ -42,7 +42,6 @@ class HipDevice(BackendDevice):
     """
 
     backend = "hip"
-    runtime_error = HipError
 
     def __init__(
         self, ordinal: int = 0, *, is_virtual: bool = False, fault_report: Callable[[], str | None] | None = None

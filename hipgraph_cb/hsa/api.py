@@ -147,7 +147,7 @@ class HsaApi:
         try:
             self.call(name, handle)
         except (HsaError, UnavailableError) as error:
-            logger.warning("a release failed and counts as done: %s", error)
+            logger.warning("a release failed and counts as done: %s", str(error))  # not the frames behind it
 
     def error(self, name: str, status: int, where: str | None = None) -> HsaError:
         """The error for a status, with the report of the fault behind it."""
@@ -200,4 +200,4 @@ def _shut_down(functions: Functions) -> None:
     try:
         check(functions, "hsa_shut_down")
     except HsaError as error:
-        logger.warning("a release failed and counts as done: %s", error)
+        logger.warning("a release failed and counts as done: %s", str(error))

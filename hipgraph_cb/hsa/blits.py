@@ -78,7 +78,7 @@ def code_object_for(target: TargetId) -> VerifiedExecutable:
     Raises:
         UnavailableError: there are none.
     """
-    files = sorted(KERNELS.glob("blit.*.hsaco"), key=lambda file: "generic" in file.name)
+    files = sorted(KERNELS.glob("blit.*.hsaco"), key=lambda file: ("generic" in file.name, file.name))
     for file in files:
         processor = file.name.split(".")[1]
         if processor == target.processor or (TargetId.parse(processor).is_generic and _runs(file, target)):

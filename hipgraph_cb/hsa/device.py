@@ -9,13 +9,14 @@ from typing import TYPE_CHECKING, Any
 from hipgraph_cb.backend.device import BackendDevice
 from hipgraph_cb.backend.stream import QueueStream
 from hipgraph_cb.device import DEFAULT_TIMEOUT
-from hipgraph_cb.errors import HsaError, InvalidArgumentError
+from hipgraph_cb.errors import InvalidArgumentError
 from hipgraph_cb.hsa.agents import find_agent
 from hipgraph_cb.hsa.api import HsaApi, Session, fault_listeners
 from hipgraph_cb.hsa.blits import BlitKernels
 from hipgraph_cb.hsa.event import HsaEvent
 from hipgraph_cb.hsa.executable import HsaExecutable
 from hipgraph_cb.hsa.memory import HsaBuffer
+from hipgraph_cb.hsa.native_queue import FaultNotice
 from hipgraph_cb.hsa.program import HsaProgram
 from hipgraph_cb.hsa.queue import HsaQueue
 
@@ -43,7 +44,6 @@ class HsaDevice(BackendDevice):
     """
 
     backend = "hsa"
-    runtime_error = HsaError
 
     def __init__(
         self, ordinal: int = 0, *, is_virtual: bool = False, fault_report: Callable[[], str | None] | None = None
@@ -55,6 +55,7 @@ class HsaDevice(BackendDevice):
         self.target = self.agent.target
         self.limits = self.agent.limits
         self.blits = BlitKernels(self.api, self.agent)
+        self._notice = FaultNotice()
         device = weakref.ref(self)  # what waits may outlive the device
         self._patience = lambda: DEFAULT_TIMEOUT if (alive := device()) is None else alive.timeout
         self._queue = self._new_queue("the device's own stream")
@@ -65,9 +66,8 @@ class HsaDevice(BackendDevice):
 
     def memory_fault(self, agent: int, address: int) -> None:
         """The runtime says that a GPU accessed memory that it must not."""
-        for queue in tuple(self.queues):
-            if isinstance(queue, HsaQueue) and agent == self.agent.handle:
-                queue.memory_fault(address)
+        if agent == self.agent.handle:
+            self._notice.note(address)
 
     def queue_of(self, stream: Any) -> HsaQueue:
         """The queue behind whatever `replay(stream=...)` takes."""
@@ -108,4 +108,4 @@ class HsaDevice(BackendDevice):
         return self._adopt(HsaEvent(self, label))
 
     def _new_queue(self, name: str) -> HsaQueue:
-        return self._add_queue(HsaQueue(self.api, self.agent, self._patience, name))
+        return self._add_queue(HsaQueue(self.api, self.agent, self._notice, self._patience, name))

@@ -72,6 +72,12 @@ class LoaderTable(ctypes.Structure):
     )
 
 
+class DispatchTime(ctypes.Structure):
+    """hsa_amd_profiling_dispatch_time_t, in ticks of the system."""
+
+    _fields_ = (("start", c_uint64), ("end", c_uint64))
+
+
 AgentCallback = CFUNCTYPE(c_int, c_uint64, c_void_p)
 """Also of memory pools and ISAs, whose handles look the same."""
 LoadedCodeObjectCallback = CFUNCTYPE(c_int, c_uint64, c_uint64, c_void_p)
@@ -84,6 +90,9 @@ FUNCTIONS: dict[str, Function] = {
     "hsa_init": Function(()),
     "hsa_shut_down": Function(()),
     "hsa_system_get_major_extension_table": Function((c_uint16, c_uint16, c_size_t, c_void_p)),
+    "hsa_system_get_info": Function((c_int, c_void_p)),
+    "hsa_amd_profiling_set_profiler_enabled": Function((c_void_p, c_int)),
+    "hsa_amd_profiling_get_dispatch_time": Function((c_uint64, c_uint64, c_void_p)),
     "hsa_iterate_agents": Function((AgentCallback, c_void_p)),
     "hsa_agent_get_info": Function((c_uint64, c_int, c_void_p)),
     "hsa_agent_iterate_isas": Function((c_uint64, AgentCallback, c_void_p)),
@@ -182,6 +191,10 @@ class AgentInfo(IntEnum):
     DEVICE = 17
     COMPUTE_UNIT_COUNT = 0xA002
     PRODUCT_NAME = 0xA009
+
+
+class SystemInfo(IntEnum):
+    TIMESTAMP_FREQUENCY = 3
 
 
 class IsaInfo(IntEnum):

@@ -45,6 +45,8 @@ class Row(NamedTuple):
     kernel_object: int
     kernarg: int
     completion_signal: int = 0
+    reserved0: int = 0
+    reserved2: int = 0
 
 
 NOTHING = Row(INVALID, (0, 0, 0), (0, 0, 0), 0, 0, 0, 0)

@@ -7,7 +7,7 @@ instance of its own; it is used again when its launch is done, and then only wha
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
@@ -51,13 +51,22 @@ class PointerPatch:
             write_pointer(kernargs.data, pointer.position, int(addresses[pointer.slot]) + pointer.offset)
 
 
+class Packets(Protocol):
+    """What a queue writes into its ring."""
+
+    image: Image
+    bodies: NDArray[np.uint64]
+
+    def place_in_ring(self, ring: Ring, start: int, end: int, index: int) -> None: ...
+
+
 class Instance:
     """An image in memory.
 
     Attributes:
         bodies: the packets, as eight 64-bit words each.
         in_use: the queue and the ticket of the launch that reads it.
-        table: the bindings that are written into it.
+        table: the number of the binding table that is written into it.
     """
 
     def __init__(self, image: Image, memory: HostMemory) -> None:
@@ -71,7 +80,7 @@ class Instance:
         kernargs[[position // 8 for position in image.relative]] += np.uint64(memory.address)
         self.bodies: NDArray[np.uint64] = self.packets.view(np.uint64).reshape(-1, 8)
         self.in_use: tuple[LaunchQueue, int] | None = None
-        self.table: Mapping[int, BoundRange] | None = None
+        self.table: int | None = None
 
     @property
     def is_free(self) -> bool:
@@ -104,7 +113,6 @@ class Instances:
 
     Args:
         allocate: gives host memory for one instance.
-        place: where memory is, with the given bindings.
     """
 
     def __init__(
@@ -147,17 +155,25 @@ class Instances:
         return instance
 
     def bind(
-        self, instance: Instance, table: Mapping[int, BoundRange], place: Callable[[Location], tuple[int, int]]
+        self,
+        instance: Instance,
+        table: Mapping[int, BoundRange],
+        number: int,
+        place: Callable[[Location], tuple[int, int]],
     ) -> None:
-        """Let an instance that no launch reads have these bindings."""
-        if instance.table is table:
+        """Let an instance that no launch reads have the bindings of a table, which has this number.
+
+        Args:
+            place: where memory is with these bindings.
+        """
+        if instance.table == number:
             return
         instance.table = None
         self._patch.write(instance.memory.bytes, table)
         for transfer in self.image.transfers:
             blit = blit_of(transfer.command, place, transfer.payload, self._most_lanes)
             instance.set_blit(transfer.packet, transfer.kernarg, blit, self._blit_kernel(blit.kernel))
-        instance.table = table
+        instance.table = number
 
     def release(self) -> None:
         """Give the memory back; nothing may be in flight."""

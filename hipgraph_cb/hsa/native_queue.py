@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import ctypes
-from typing import TYPE_CHECKING
+import time
+from typing import TYPE_CHECKING, Any
 
 from hipgraph_cb.backend.handle import Handle
 from hipgraph_cb.hsa.functions import (
@@ -12,6 +13,7 @@ from hipgraph_cb.hsa.functions import (
     U64,
     QueueErrorCallback,
     QueueStructure,
+    Status,
 )
 from hipgraph_cb.hsa.ring import Ring
 
@@ -21,8 +23,39 @@ if TYPE_CHECKING:
 
 LARGEST_QUEUE = 16384
 """Packets: as many as AMD's HIP takes for its queues. Every launch that fits is written without waiting."""
+SILENCE = 0.5
+"""Seconds after which nobody will say any more whose fault a memory fault was."""
 FIRST_COUNT = 1 << 62
 """Where the completion signal starts; every launch that ends takes one off."""
+
+
+class FaultNotice:
+    """Memory faults of one GPU, as the runtime's system events tell them.
+
+    Such an event does not say which queue is at fault. Where the queue's error callback tells the same, it does; where
+    it stays silent, as AMD's runtimes have it, everything on the GPU is lost.
+
+    Attributes:
+        address: of the last fault that no queue has answered for, or None.
+    """
+
+    def __init__(self) -> None:
+        self.address: int | None = None
+        self._since = 0.0
+
+    def note(self, address: int) -> None:
+        """A fault happened. Called from a thread of the runtime."""
+        self._since = time.monotonic()
+        self.address = address
+
+    def answered(self) -> None:
+        """A queue says that it was at fault."""
+        self.address = None
+
+    @property
+    def is_unanswered(self) -> bool:
+        """Whether there was a fault and no queue will say that it was its own."""
+        return self.address is not None and time.monotonic() - self._since > SILENCE
 
 
 class Stop:
@@ -30,18 +63,19 @@ class Stop:
 
     Attributes:
         status: the hsa_status_t, 0 while the queue works.
-        address: where memory was accessed that must not be, if the runtime said so.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, notice: FaultNotice) -> None:
         self.status = 0
-        self.address: int | None = None
+        self._notice = notice
 
-    def callback(self) -> object:
+    def callback(self) -> Any:
         """What hsa_queue_create takes; it must live as long as the queue."""
 
         def stopped(status: int, _queue: object, _data: object) -> None:
             self.status = self.status or status
+            if status == Status.ERROR_MEMORY_FAULT:
+                self._notice.answered()
 
         return QueueErrorCallback(stopped)
 
@@ -55,8 +89,8 @@ class NativeQueue:
         stop: whether and why it stopped.
     """
 
-    def __init__(self, api: HsaApi, agent: Agent, where: str) -> None:
-        self.stop = Stop()
+    def __init__(self, api: HsaApi, agent: Agent, notice: FaultNotice, where: str) -> None:
+        self.stop = Stop(notice)
         callback = self.stop.callback()
         size = min(agent.largest_queue, LARGEST_QUEUE)
         signal = api.read("hsa_signal_create", FIRST_COUNT, 0, None, kind=U64, where=where)
@@ -81,12 +115,20 @@ class NativeQueue:
         self._queue = Handle(api, address, "hsa_queue_destroy", keep=callback)
         structure = QueueStructure.from_address(address)
         self.ring = Ring.at(structure.base_address, structure.size)
+        self._api = api
         self._address = address
+        self._tells_times = False
         self._doorbell: int = structure.doorbell_signal
         self._load_read_index = api.function("hsa_queue_load_read_index_scacquire")
         self._add_write_index = api.function("hsa_queue_add_write_index_screlease")
         self._load_signal = api.function("hsa_signal_load_scacquire")
         self._store_signal = api.function("hsa_signal_store_screlease")
+
+    def enable_profiling(self) -> None:
+        """Let completion signals tell times from now on."""
+        if not self._tells_times:
+            self._api.call("hsa_amd_profiling_set_profiler_enabled", self._address, 1)
+            self._tells_times = True
 
     def launches_done(self) -> int:
         """How many launches ended."""

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
 PACKET_SIZE = 64
 INVALID, KERNEL_DISPATCH, BARRIER_AND = 1, 2, 3
+NO_TYPE = 6
+"""A type that does not exist: the patch kernel gives it to a packet whose grid cannot be launched."""
 BARRIER = 1 << 8
 NO_SCOPE, AGENT, SYSTEM = 0, 1, 2
 THREE_DIMENSIONS = 3 << 16
@@ -36,13 +38,18 @@ DISPATCH_PACKET = np.dtype(
             "kernel_object",
             "kernarg_address",
             "completion_signal",
+            "reserved0",
+            "reserved2",
         ],
-        "formats": ["<u4", ("<u2", 3), ("<u4", 3), "<u4", "<u4", "<u8", "<u8", "<u8"],
-        "offsets": [0, 4, 12, 24, 28, 32, 40, 56],
+        "formats": ["<u4", ("<u2", 3), ("<u4", 3), "<u4", "<u4", "<u8", "<u8", "<u8", "<u2", "<u8"],
+        "offsets": [0, 4, 12, 24, 28, 32, 40, 56, 10, 48],
         "itemsize": PACKET_SIZE,
     }
 )
-"""A kernel dispatch, with `header` as the whole header word. Grid sizes in work-items, segment sizes in bytes."""
+"""A kernel dispatch, with `header` as the whole header word. Grid sizes in work-items, segment sizes in bytes.
+
+No byte is without a field: numpy does not copy what lies between fields.
+"""
 
 
 def header_word(kind: int, *, barrier: bool = False, acquire: int = NO_SCOPE, release: int = NO_SCOPE) -> int:

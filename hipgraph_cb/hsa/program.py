@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 import weakref
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -14,14 +15,16 @@ from hipgraph_cb.backend.former import FormerBindings, handles_of
 from hipgraph_cb.backend.modes import check_mode
 from hipgraph_cb.backend.resources import BoundResources
 from hipgraph_cb.device import Program
-from hipgraph_cb.errors import HipGraphError, UnimplementedError
+from hipgraph_cb.errors import HipGraphError
 from hipgraph_cb.hsa.event import EventSignals, HsaEvent
 from hipgraph_cb.hsa.executable import HsaExecutable
-from hipgraph_cb.hsa.instances import Instance, Instances
+from hipgraph_cb.hsa.instances import Instance, Instances, Packets
 from hipgraph_cb.hsa.lowering import Surroundings, lower, payload_room
 from hipgraph_cb.hsa.memory import HostMemory, HsaBuffer
+from hipgraph_cb.hsa.timing import PacketTimer
 from hipgraph_cb.recording.bindings import resolve
 from hipgraph_cb.recording.commands import Location, Range
+from hipgraph_cb.recording.profile import Span
 
 if TYPE_CHECKING:
     from hipgraph_cb.backend.handle import Handle
@@ -31,7 +34,6 @@ if TYPE_CHECKING:
     from hipgraph_cb.hsa.image import Image
     from hipgraph_cb.hsa.queue import HsaQueue
     from hipgraph_cb.recording.bindings import BoundRange
-    from hipgraph_cb.recording.profile import Span
     from hipgraph_cb.recording.recording import Recording
 
 
@@ -45,9 +47,11 @@ class HsaProgram(Program):
         self._work = "a program without a label" if self.label is None else f"program `{self.label}`"
         self._resources = BoundResources(device, recording, substitutes, (HsaBuffer, HsaExecutable))
         self._events = EventRecord(device, recording, self._resources, HsaEvent)
-        self._needs = LaunchNeeds([*self._resources.handles, device.blits.handle])
+        self._resources.handles.append(device.blits.handle)
+        self._needs = LaunchNeeds(self._resources.handles)
         self._rebinding = threading.Lock()
-        self._table: Mapping[int, BoundRange] | None = None
+        self._table: Mapping[int, BoundRange] = {}
+        self._table_number = 0
         self._has_slots = bool(recording.slots)
         try:
             self._image = self._prepare()
@@ -67,28 +71,67 @@ class HsaProgram(Program):
         queue = self._default_queue if stream is None else self._device.queue_of(stream)
         check_mode(mode)
         words = self._image.words if mode == "graph" else self._image.words_in_order
-        instances = self._needs.instances
-        if not self._image.changes:
-            if self._has_slots:
-                self._bind(bindings)
-            self._launch(queue, instances.shared(), words)
+        if not self._image.changes and not self._events.events:
+            if len(words):
+                instance = self._needs.instances.shared()
+                instance.in_use = queue, self._launch(queue, instance, words)
             return
         with self._rebinding:
-            table = self._bind(bindings) if self._has_slots else {}
-            instance = instances.take(self._device.timeout)
-            instances.bind(instance, table, self._place)
             self._events.check(self._work)
-            if self._events.events:
-                self._launch_with_events(queue, instance, words)
-            else:
-                self._launch(queue, instance, words)
+            if len(words):
+                self._launch_with_events(queue, self._bound_instance(bindings), words)
+            self._events.note()
 
     def _time_commands(self, bindings: Sequence[Any] | None) -> list[Span]:
-        raise UnimplementedError(
-            "profile: the HSA backend does not time commands yet",
-            where=self.describe(),
-            next_step="open the device with backend='hip'",
-        )
+        if not len(self._image.words):
+            return [Span(0.0, 0.0)] * len(self._recording)
+        queue = self._default_queue
+        with self._rebinding:
+            self._events.check(self._work)
+            signal = queue.enable_profiling()
+            instance = self._bound_instance(bindings)
+            signals = EventSignals(self._device.api, self._image, self._events.events)
+            signals.write(instance)
+            timer = PacketTimer(self._device.api, self._device.agent, instance)
+            try:
+                instance.in_use = queue, self._launch(queue, timer, self._image.words, signals.completed)
+                signals.note()
+                self._events.note()
+                queue.wait(self._device.timeout)
+                return timer.spans(self._recording, signal)
+            finally:
+                timer.release()
+
+    def _bound_instance(self, bindings: Sequence[Any] | None) -> Instance:
+        """An instance with the bindings of this replay; those of the one before without any."""
+        instances = self._needs.instances
+        if not self._image.changes:
+            return instances.shared()
+        table = self._resolve(bindings) if self._has_slots else self._table
+        number = self._table_number + (table is not self._table)
+        instance = instances.take(self._device.timeout)
+        instances.bind(instance, table, number, partial(self._place, table))
+        if table is not self._table:
+            self._take(table)
+        return instance
+
+    def _launch_with_events(self, queue: HsaQueue, instance: Instance, words: Any) -> None:
+        signals = EventSignals(self._device.api, self._image, self._events.events)
+        signals.write(instance)
+        ticket = self._launch(queue, instance, words, signals.completed)
+        instance.in_use = queue, ticket
+        signals.note()
+        if signals.handles:
+            self._device.backlog.retire(FormerBindings({queue: ticket}, signals.handles))
+
+    def _launch(self, queue: HsaQueue, packets: Packets, words: Any, signals: Sequence[Handle] = ()) -> int:
+        with queue.lock:
+            try:
+                ticket = queue.launch(packets, words, self._work, self._where, signals)
+            except HipGraphError as error:
+                raise error.located(self._work) from None
+            self._needs.tickets[queue] = ticket
+        return ticket
 
     def _prepare(self) -> Image:
         """Lower the recording and write what all launches share."""
@@ -110,46 +153,26 @@ class HsaProgram(Program):
         needs.instances = Instances(image, self._host_memory, device.blits.kernel, device.blits.most_lanes)
         return image
 
-    def _launch_with_events(self, queue: HsaQueue, instance: Instance, words: Any) -> None:
-        if not len(words):
-            self._events.note()
-            return
-        signals = EventSignals(self._device.api, self._image, self._events.events)
-        signals.write(instance)
-        self._launch(queue, instance, words, signals.completed)
-        signals.note()
-        self._events.note()
-        self._device.backlog.retire(FormerBindings({queue: self._needs.tickets[queue]}, signals.handles))
-
-    def _launch(self, queue: HsaQueue, instance: Instance, words: Any, signals: Sequence[Handle] = ()) -> None:
-        if not len(words):
-            return
-        with queue.lock:
-            try:
-                ticket = queue.launch(instance, words, self._work, self._where, signals)
-            except HipGraphError as error:
-                raise error.located(self._work) from None
-            instance.in_use = (queue, ticket)
-            self._needs.tickets[queue] = ticket
-
-    def _bind(self, bindings: Sequence[Any] | None) -> Mapping[int, BoundRange]:
-        """The table that this replay has, and those after it without one."""
-        former, needs = self._table, self._needs
-        if former is not None and bindings is None:
-            return former
+    def _resolve(self, bindings: Sequence[Any] | None) -> Mapping[int, BoundRange]:
+        """The table that a replay with these bindings has: the very one of before where nothing changes."""
+        if self._table and bindings is None:
+            return self._table
         table = resolve(self._recording, bindings, objects=self._resources.objects, owner=self._device)
-        if former == table:
-            return former
+        return self._table if table == self._table else table
+
+    def _take(self, table: Mapping[int, BoundRange]) -> None:
+        """Let a table be that of further replays. What stood in the slots before may still be in use."""
+        needs = self._needs
         self._table = table
+        self._table_number += 1
         before, needs.bound_handles = needs.bound_handles, handles_of(table)
         if before:
             self._device.backlog.retire(FormerBindings(dict(needs.tickets), before))
-        return table
 
-    def _place(self, place: Location) -> tuple[int, int]:
+    def _place(self, table: Mapping[int, BoundRange], place: Location) -> tuple[int, int]:
         if isinstance(place, Range):
             return self._resources.addresses[place.resource] + place.offset, place.length
-        part = (self._table or {})[place.slot].part(place)
+        part = table[place.slot].part(place)
         return part.buffer.address + part.offset, part.length
 
     def _where(self, packet: int) -> str:

@@ -7,8 +7,10 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from hipgraph_cb.backend.queue import LaunchQueue
+from hipgraph_cb.errors import HipGraphError, OutOfRangeError
 from hipgraph_cb.hsa.functions import Status
-from hipgraph_cb.hsa.native_queue import NativeQueue, QueueStopped
+from hipgraph_cb.hsa.native_queue import FaultNotice, NativeQueue, QueueStopped
+from hipgraph_cb.hsa.packets import NO_TYPE
 from hipgraph_cb.hsa.ring import Feeder
 
 if TYPE_CHECKING:
@@ -16,10 +18,9 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from hipgraph_cb.backend.handle import Handle
-    from hipgraph_cb.errors import HsaError
     from hipgraph_cb.hsa.agents import Agent
     from hipgraph_cb.hsa.api import HsaApi
-    from hipgraph_cb.hsa.instances import Instance
+    from hipgraph_cb.hsa.instances import Packets
 
 STOPPED = "the error callback of the queue"
 
@@ -37,10 +38,13 @@ class Launch(NamedTuple):
 class HsaQueue(LaunchQueue):
     """Work in order. After a failure it goes on with another queue of the runtime, since the old one is dead."""
 
-    def __init__(self, api: HsaApi, agent: Agent, patience: Callable[[], float | None], name: str) -> None:
+    def __init__(
+        self, api: HsaApi, agent: Agent, notice: FaultNotice, patience: Callable[[], float | None], name: str
+    ) -> None:
         super().__init__(name)
         self.api = api
         self._agent = agent
+        self._notice = notice
         self._patience = patience
         self._in_flight: deque[Launch] = deque()
         self._tickets_before = 0
@@ -48,13 +52,9 @@ class HsaQueue(LaunchQueue):
         self._feeder: Feeder | None = None
         self._open()
 
-    @property
-    def agent(self) -> int:
-        return self._agent.handle
-
     def launch(
         self,
-        instance: Instance,
+        packets: Packets,
         words: NDArray[np.uint32],
         work: str,
         where: Callable[[int], str],
@@ -78,12 +78,12 @@ class HsaQueue(LaunchQueue):
         try:
             native.check()
             first = feeder.feed(
-                instance.bodies,
+                packets.bodies,
                 words,
                 waits=self.busy,
                 completion=native.signal,
-                uncuttable=instance.image.uncuttable,
-                place=instance.place_in_ring if instance.image.indirect else None,
+                uncuttable=packets.image.uncuttable,
+                place=packets.place_in_ring if packets.image.indirect else None,
             )
         except QueueStopped:
             self._complete(signals)
@@ -97,6 +97,12 @@ class HsaQueue(LaunchQueue):
         self.enqueued += 1
         return self.enqueued
 
+    def enable_profiling(self) -> int:
+        """Let launches from now on tell times. Returns the completion signal of their last packets."""
+        _, native = self._open()
+        native.enable_profiling()
+        return native.signal
+
     def poll(self) -> bool:
         native = self._native
         if native is None:
@@ -105,6 +111,8 @@ class HsaQueue(LaunchQueue):
         enqueued = self.enqueued
         status = native.stop.status  # before the count: what is done then is done
         done = self._tickets_before + native.launches_done()
+        if not status and done < enqueued and self._notice.is_unanswered:
+            status = native.stop.status = Status.ERROR_MEMORY_FAULT
         if status:
             error = self._error(native)
             self._abandon()
@@ -114,13 +122,6 @@ class HsaQueue(LaunchQueue):
             self._in_flight.popleft()
         return done >= enqueued
 
-    def memory_fault(self, address: int) -> None:
-        """The GPU accessed memory that it must not: nothing on it goes on."""
-        native = self._native
-        if native is not None and self.busy:
-            native.stop.address = address
-            native.stop.status = native.stop.status or Status.ERROR_MEMORY_FAULT
-
     def release(self) -> None:
         if self._native is not None:
             self._native.release()
@@ -129,7 +130,7 @@ class HsaQueue(LaunchQueue):
     def _open(self) -> tuple[Feeder, NativeQueue]:
         native, feeder = self._native, self._feeder
         if native is None or feeder is None:
-            native = self._native = NativeQueue(self.api, self._agent, self.name)
+            native = self._native = NativeQueue(self.api, self._agent, self._notice, self.name)
             feeder = self._feeder = Feeder(native.ring, native, self._patience, self.name)
             self._tickets_before = self.enqueued
         return feeder, native
@@ -146,13 +147,22 @@ class HsaQueue(LaunchQueue):
         for signal in signals:
             self.api.call("hsa_signal_store_screlease", signal.native, 0)
 
-    def _error(self, native: NativeQueue) -> HsaError:
+    def _error(self, native: NativeQueue) -> HipGraphError:
+        """What the stopped queue means: the packet that it stopped at says which command is to blame."""
         where = f"waiting for {self.name}, last enqueued: {self.last_work}"
-        culprit = self._culprit(native.read_index())
+        packet = native.read_index()
+        culprit = self._culprit(packet)
         if culprit is not None:
             where = f"{culprit}, {where}"
-        if native.stop.address is not None:
-            where = f"an access to address {native.stop.address:#x} by {where}"
+        if native.ring.type_of(packet) == NO_TYPE:
+            return OutOfRangeError(
+                "the grid is too large",
+                where=where,
+                found="workgroup counts in memory that make more work-items than a launch can have",
+                allowed="at most 4294967295 work-items in each dimension",
+            )
+        if self._notice.is_unanswered:
+            where = f"an access to address {self._notice.address:#x}, {where}"
         return self.api.error(STOPPED, native.stop.status, where)
 
     def _culprit(self, packet: int) -> str | None:

@@ -44,6 +44,10 @@ class Ring:
         """The ring of `size` slots at an address, which must stay mapped."""
         return cls(memory_at(address, size * PACKET_SIZE))
 
+    def type_of(self, index: int) -> int:
+        """The type of the packet that stands where this index belongs."""
+        return int(self.words[index % self.size]) & 0xFF
+
     def write(
         self, index: int, bodies: NDArray[np.uint64], words: NDArray[np.uint32], extra: int = 0, completion: int = 0
     ) -> None:

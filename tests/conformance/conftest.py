@@ -10,14 +10,13 @@ import pytest
 from hipgraph_cb import open_device
 from hipgraph_cb.opening import process_choice
 
-BACKENDS = ("hip",)
 FIXTURES = Path(__file__).parent.parent / "fixtures" / "conformance"
 
 
 def pytest_generate_tests(metafunc):
     if "device" in metafunc.fixturenames:
         ordinals = range(len(process_choice().virtual_targets) or 1)
-        devices = [(backend, ordinal) for backend in BACKENDS for ordinal in ordinals]
+        devices = [("hip", ordinal) for ordinal in ordinals] + [("hsa", 0)]
         names = [f"{backend}{ordinal}" for backend, ordinal in devices]
         metafunc.parametrize("device", devices, indirect=True, ids=names, scope="session")
 

@@ -30,6 +30,11 @@ def in_every_order(device):
     return run
 
 
+def skip_where_barriers_order_more(device):
+    if device.backend == "hsa":
+        pytest.skip("a barrier bit orders whole layers, whichever of the edges between them is there")
+
+
 class RandomGraph:
     """Random transfers between three small buffers, with the edges that their accesses make."""
 
@@ -127,6 +132,7 @@ def test_a_thousand_random_graphs_are_right_in_every_order(device, in_every_orde
 @pytest.mark.skipif(not process_choice().is_virtual, reason="a real GPU need not take another order")
 @pytest.mark.parametrize("seed", range(6))
 def test_a_random_graph_without_one_of_its_edges_is_wrong_in_some_order(device, in_every_order, seed):
+    skip_where_barriers_order_more(device)
     graph = RandomGraph(device, seed)
     fewer = graph.edge_that_matters()
     assert fewer is not None
@@ -164,6 +170,7 @@ def test_64_way_fan_out_and_fan_in(device, in_every_order, policy):
 @pytest.mark.skipif(not process_choice().is_virtual, reason="a real GPU need not take another order")
 @pytest.mark.parametrize(("source", "target"), [(0, 17), (40, 65)])
 def test_a_fan_without_one_of_its_edges_is_wrong_in_some_order(device, in_every_order, source, target):
+    skip_where_barriers_order_more(device)
     fan = FanOutAndIn(device)
     fewer = tuple(
         tuple(wait for wait in waits if (wait, index) != (source, target))

@@ -104,7 +104,8 @@ def test_something_else_is_no_stream(device, zeros):
         cb.replay(stream="first")
     assert str(caught.value) == (
         "replay: not a stream\n  found: str\n"
-        "  allowed: a stream of this device, a stream of hip-python, or the address of one"
+        "  allowed: a stream of this device"
+        + (", of hip-python, PyTorch or CuPy, or the address of one" if device.backend == "hip" else "")
     )
 
 

@@ -3,7 +3,7 @@
 import pytest
 
 from hipgraph_cb import VirtualSettings, open_device
-from hipgraph_cb.errors import FailedPreconditionError, InvalidArgumentError, NotFoundError, UnimplementedError
+from hipgraph_cb.errors import FailedPreconditionError, InvalidArgumentError, NotFoundError
 
 
 def test_the_device_of_a_machine_without_gpu_is_virtual_and_says_so() -> None:
@@ -16,16 +16,14 @@ def test_the_device_of_a_machine_without_gpu_is_virtual_and_says_so() -> None:
 def test_an_unknown_backend_is_refused() -> None:
     with pytest.raises(InvalidArgumentError) as raised:
         open_device("cuda")
-    assert str(raised.value) == "open_device: unknown backend\n  found: 'cuda'\n  allowed: 'hip'"
+    assert str(raised.value) == "open_device: unknown backend\n  found: 'cuda'\n  allowed: 'hip', 'hsa'"
 
 
-def test_the_hsa_backend_is_refused_by_name() -> None:
-    with pytest.raises(UnimplementedError) as raised:
-        open_device("hsa")
-    assert str(raised.value) == (
-        "open_device: the HSA-direct backend is not part of this version\n"
-        "  found: 'hsa'\n  allowed: 'hip'\n  next: open the device with backend='hip'"
-    )
+def test_the_same_virtual_gpu_is_there_for_both_backends() -> None:
+    with open_device("hip") as hip, open_device("hsa") as hsa:
+        assert hsa.backend == "hsa"
+        assert hsa.is_virtual
+        assert (hsa.target, hsa.limits) == (hip.target, hip.limits)
 
 
 @pytest.mark.parametrize("ordinal", [-1, True, "0", 1.0])

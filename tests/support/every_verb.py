@@ -3,14 +3,23 @@
 from hipgraph_cb import Slot
 
 RELEASES = {
-    "hipFree": ("hipMalloc",),
-    "hipStreamDestroy": ("hipStreamCreateWithFlags",),
-    "hipModuleUnload": ("hipModuleLoadData",),
-    "hipGraphDestroy": ("hipGraphCreate",),
-    "hipGraphExecDestroy": ("hipGraphInstantiate",),
-    "hipEventDestroy": ("hipEventCreate", "hipEventCreateWithFlags"),
+    "hip": {
+        "hipFree": ("hipMalloc",),
+        "hipStreamDestroy": ("hipStreamCreateWithFlags",),
+        "hipModuleUnload": ("hipModuleLoadData",),
+        "hipGraphDestroy": ("hipGraphCreate",),
+        "hipGraphExecDestroy": ("hipGraphInstantiate",),
+        "hipEventDestroy": ("hipEventCreate", "hipEventCreateWithFlags"),
+    },
+    "hsa": {
+        "hsa_amd_memory_pool_free": ("hsa_amd_memory_pool_allocate",),
+        "hsa_queue_destroy": ("hsa_queue_create",),
+        "hsa_signal_destroy": ("hsa_signal_create",),
+        "hsa_executable_destroy": ("hsa_executable_create_alt",),
+        "hsa_code_object_reader_destroy": ("hsa_code_object_reader_create_from_memory",),
+    },
 }
-"""Function that gives back -> functions that make."""
+"""By backend: function that gives back -> functions that make."""
 
 
 def every_verb(open_device, code_object):

@@ -9,6 +9,8 @@ typedef u32 u32x4 __attribute__((ext_vector_type(4)));
 #define GLOBAL __attribute__((address_space(1)))
 #define KERNEL __attribute__((amdgpu_kernel))
 #define WORKGROUP_SIZE 256
+#define BARRIER_AND 3
+#define NO_PACKET_TYPE 6
 
 static inline u64 work_item(void) {
   return (u64)__builtin_amdgcn_workgroup_id_x() * WORKGROUP_SIZE + __builtin_amdgcn_workitem_id_x();
@@ -53,8 +55,9 @@ KERNEL void fill(GLOBAL u8 *target, u64 count, u32 head, u32 tail, u32 word, u32
 
 // Runs as one work-item in front of a dispatch whose packet is not published yet. Reads three workgroup counts, writes
 // the grid into the packet and the counts into the hidden arguments that `hidden` places (0xffff: there is none), then
-// publishes the packet with one 32-bit store. Where there is nothing to run (a count of 0) or nothing that can run (more
-// work-items in one dimension than 32 bits hold), the packet becomes a barrier that waits for nothing.
+// publishes the packet with one 32-bit store. With a count of 0 there is nothing to run: the packet becomes a barrier
+// that waits for nothing. More work-items in one dimension than 32 bits hold cannot run: the packet gets a type that does
+// not exist, which stops the queue with an error.
 KERNEL void patch(GLOBAL const u32 *counts, GLOBAL u32 *packet, GLOBAL u8 *kernargs, u32 header, u16 size_x, u16 size_y,
                   u16 size_z, u16 hidden_x, u16 hidden_y, u16 hidden_z) {
   if (work_item() != 0)
@@ -62,20 +65,24 @@ KERNEL void patch(GLOBAL const u32 *counts, GLOBAL u32 *packet, GLOBAL u8 *kerna
   u32 count[3] = {counts[0], counts[1], counts[2]};
   u16 size[3] = {size_x, size_y, size_z};
   u16 hidden[3] = {hidden_x, hidden_y, hidden_z};
-  u32 runs = 1;
+  u32 is_empty = 0, is_too_large = 0;
   for (int axis = 0; axis < 3; ++axis) {
     u64 grid = (u64)count[axis] * size[axis];
-    runs &= grid != 0 && grid <= 0xffffffff;
+    is_empty |= grid == 0;
+    is_too_large |= grid > 0xffffffff;
   }
-  for (int axis = 0; axis < 3 && runs; ++axis) {
-    packet[3 + axis] = count[axis] * size[axis];
-    if (hidden[axis] != 0xffff)
-      *(GLOBAL u32 *)(kernargs + hidden[axis]) = count[axis];
-  }
-  if (!runs) {
+  if (is_empty) {
     for (int word = 1; word < 14; ++word)
       packet[word] = 0;
-    header = (header & 0xff00) | 3;
+    header = (header & 0xff00) | BARRIER_AND;
+  } else if (is_too_large) {
+    header = (header & ~0xffu) | NO_PACKET_TYPE;
+  } else {
+    for (int axis = 0; axis < 3; ++axis) {
+      packet[3 + axis] = count[axis] * size[axis];
+      if (hidden[axis] != 0xffff)
+        *(GLOBAL u32 *)(kernargs + hidden[axis]) = count[axis];
+    }
   }
   __atomic_store_n(packet, header, __ATOMIC_RELEASE);
 }

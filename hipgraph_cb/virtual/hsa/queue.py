@@ -181,7 +181,8 @@ class Queue:
             self._run(index, operation)
             self._finish(index, started)
         except DeviceFault as fault:
-            self._fail(index, _STATUS_OF_FAULT[fault.kind], fault.report(), fault.address)
+            text = f"kernel {fault.kernel}: {fault.report()}"
+            self._fail(index, _STATUS_OF_FAULT[fault.kind], text, fault.address)
         except MemoryFault as error:
             self._fail(index, Status.MEMORY_FAULT, str(error), error.address)
         except PacketError as error:

@@ -1,0 +1,85 @@
+"""When each packet of a launch ran, from the times that the packet processor leaves in completion signals."""
+
+from __future__ import annotations
+
+import ctypes
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from hipgraph_cb.hsa.event import new_signal
+from hipgraph_cb.hsa.functions import U64, DispatchTime, SystemInfo
+from hipgraph_cb.hsa.packets import COMPLETION
+from hipgraph_cb.recording.profile import Span
+
+if TYPE_CHECKING:
+    from hipgraph_cb.backend.handle import Handle
+    from hipgraph_cb.hsa.agents import Agent
+    from hipgraph_cb.hsa.api import HsaApi
+    from hipgraph_cb.hsa.image import Image, Origin
+    from hipgraph_cb.hsa.instances import Instance
+    from hipgraph_cb.recording.recording import Recording
+
+
+class PacketTimer:
+    """One launch with a completion signal on every packet. The last packet has that of the queue already.
+
+    Attributes:
+        bodies: the packets of the instance with the signals.
+    """
+
+    def __init__(self, api: HsaApi, agent: Agent, instance: Instance) -> None:
+        self.image: Image = instance.image
+        self.bodies = instance.bodies.copy()
+        self._instance = instance
+        self._api = api
+        self._agent = agent
+        self._signals: list[Handle | None] = []
+        for packet in range(len(self.bodies)):
+            free = packet < len(self.bodies) - 1 and not self.bodies[packet, COMPLETION]
+            self._signals.append(new_signal(api) if free else None)
+        given = [(packet, signal.native) for packet, signal in enumerate(self._signals) if signal is not None]
+        if given:
+            packets, handles = zip(*given, strict=True)
+            self.bodies[list(packets), COMPLETION] = np.array(handles, np.uint64)
+
+    def place_in_ring(self, *place: Any) -> None:
+        """As `Instance.place_in_ring`."""
+        self._instance.place_in_ring(*place)
+
+    def spans(self, recording: Recording, last: int) -> list[Span]:
+        """By command index; a nested recording takes from its first packet to its last. The launch is done.
+
+        Args:
+            last: the completion signal of the last packet.
+
+        Raises:
+            HsaError: the runtime does not know.
+        """
+        ticks = 1 / self._api.read("hsa_system_get_info", SystemInfo.TIMESTAMP_FREQUENCY, kind=U64)
+        times: dict[int, tuple[int, int]] = {}
+        for packet, signal in enumerate(self._signals):
+            handle = last if packet == len(self._signals) - 1 else signal and signal.native
+            if handle:
+                start, end = self._times(handle)
+                command = _outermost(self.image.origins[packet]).command
+                known = times.get(command, (start, end))
+                times[command] = min(start, known[0]), max(end, known[1])
+        begin = min(start for start, _ in times.values())
+        never = (begin, begin)
+        spans = (times.get(command, never) for command in range(len(recording)))
+        return [Span((start - begin) * ticks, (end - begin) * ticks) for start, end in spans]
+
+    def release(self) -> None:
+        for signal in self._signals:
+            if signal is not None:
+                signal.release()
+
+    def _times(self, signal: int) -> tuple[int, int]:
+        time = DispatchTime()
+        self._api.call("hsa_amd_profiling_get_dispatch_time", self._agent.handle, signal, ctypes.byref(time))
+        return time.start, time.end
+
+
+def _outermost(origin: Origin) -> Origin:
+    return origin if origin.outer is None else _outermost(origin.outer)

@@ -124,6 +124,10 @@ class Session:
         for key, buffer in self.memory.items():
             write(buffer, contents.get(key))
 
+    def stored_contents(self) -> dict[Key, bytes]:
+        """What `restore` writes."""
+        return {key: self._contents.get(key, bytes(buffer.size)) for key, buffer in self.memory.items()}
+
     def replay(self) -> None:
         """Replay all of it once and wait."""
         if self._program is None:

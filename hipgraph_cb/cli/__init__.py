@@ -19,6 +19,8 @@ SUBCOMMANDS = {
     "inspect": "print target, kernels, arguments and resources of a code object, and what is wrong with it",
     "bench": "measure what stands between layers best on this device, and print which to set",
     "demo": "record update -> dispatch -> dispatch -> copy, replay it for three inputs, check each against numpy",
+    "replay": "replay a capture file, verify what it leaves, find the first command after which two replays differ",
+    "diff": "compare two capture files: commands, arguments, barriers, code; exit status 1 when they differ",
 }
 
 

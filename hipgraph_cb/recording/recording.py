@@ -266,6 +266,10 @@ class Recording(Sequence[Command]):
         """The same commands over another resource table."""
         return self._changed(resources=resources)
 
+    def with_commands(self, commands: Sequence[Command]) -> Recording:
+        """As many other commands in the same layers, groups and over the same resource table."""
+        return self._changed(commands=commands)
+
     def part(self, commands: range | slice) -> Recording:
         """A stretch of the commands as a recording of its own, over the same resource table.
 

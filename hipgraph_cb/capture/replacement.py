@@ -1,0 +1,129 @@
+"""Another build of a kernel in the place of the recorded one."""
+
+from __future__ import annotations
+
+import difflib
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from hipgraph_cb.errors import InvalidArgumentError, NotFoundError
+from hipgraph_cb.executable.kernel_args import KernargLayout
+from hipgraph_cb.recording.commands import Command, Dispatch, DispatchIndirect
+from hipgraph_cb.recording.recording import Recording
+from hipgraph_cb.recording.resources import ExecutableEntry, RecordingEntry
+
+if TYPE_CHECKING:
+    from hipgraph_cb.executable.verify import VerifiedExecutable, VerifiedExport
+
+
+def with_kernel(
+    recording: Recording, kernel: str, verified: VerifiedExecutable, label: str | None = None
+) -> tuple[Recording, list[str]]:
+    """The recording with every dispatch of `kernel`, nested ones included, going to another code object.
+
+    Executables that no dispatch needs any more are left out.
+
+    Returns:
+        The recording, and what differs between the kernels besides their signature, a line each.
+
+    Raises:
+        NotFoundError: nothing dispatches such a kernel, or the code object has none of that name.
+        InvalidArgumentError: the kernels have different signatures; the difference is part of the message.
+    """
+    old = _kernels(recording)
+    if kernel not in old:
+        raise NotFoundError(
+            f"the recording dispatches no kernel {kernel!r}", allowed=", ".join(sorted(old)) or "it dispatches none"
+        )
+    new = verified.export(kernel)
+    lines: list[str] = []
+    for entry in old[kernel]:
+        former = entry.verified.export(kernel)
+        _check_signature(kernel, former.layout, new.layout)
+        lines += _differences(entry.verified, former, verified, new)
+    table = recording.resources
+    ids = {*table.buffers, *table.executables, *table.events, *table.recordings}
+    added = ExecutableEntry(max(ids) + 1, label, verified.content_hash, verified)
+    return _replaced(recording, kernel, added), lines
+
+
+def _kernels(recording: Recording) -> dict[str, list[ExecutableEntry]]:
+    """The kernels that are dispatched, with the executables they are in."""
+    found: dict[str, dict[int, ExecutableEntry]] = {}
+    nested = [entry.recording for entry in recording.resources.recordings.values()]
+    for each in (recording, *nested):
+        for command in each:
+            if isinstance(command, (Dispatch, DispatchIndirect)):
+                entry = recording.resources.executables[command.executable]
+                found.setdefault(command.export, {})[entry.id] = entry
+    return {name: list(entries.values()) for name, entries in found.items()}
+
+
+def _check_signature(kernel: str, former: KernargLayout, new: KernargLayout) -> None:
+    rows = [
+        [(row.offset, row.size, row.kind, row.type_name or "") for row in layout.parameters] for layout in (former, new)
+    ]
+    if rows[0] == rows[1]:
+        return
+    change = difflib.unified_diff(
+        former.signature().splitlines()[1:],
+        new.signature().splitlines()[1:],
+        "recorded",
+        "replacement",
+        lineterm="",
+        n=9,
+    )
+    raise InvalidArgumentError(
+        f"the replacement of kernel {kernel!r} has another signature",
+        next_step="replace a kernel by one with the same parameters, or record again",
+        detail="\n".join(change),
+    )
+
+
+def _differences(
+    former_code: VerifiedExecutable, former: VerifiedExport, code: VerifiedExecutable, new: VerifiedExport
+) -> list[str]:
+    pairs = (
+        ("code", former_code.content_hash[:16], code.content_hash[:16]),
+        ("target", former_code.target, code.target),
+        ("LDS", former.group_segment_size, new.group_segment_size),
+        ("scratch", former.private_segment_size, new.private_segment_size),
+        ("kernarg size", former.layout.size, new.layout.size),
+        ("hidden arguments", len(former.layout.hidden), len(new.layout.hidden)),
+        ("required workgroup size", former.required_workgroup_size, new.required_workgroup_size),
+        ("largest workgroup", former.max_flat_workgroup_size, new.max_flat_workgroup_size),
+    )
+    return [f"{what}: {before} -> {after}" for what, before, after in pairs if str(before) != str(after)]
+
+
+def _replaced(recording: Recording, kernel: str, added: ExecutableEntry) -> Recording:
+    nested: dict[int, RecordingEntry] = {}
+    for id, entry in sorted(recording.resources.recordings.items()):
+        nested[id] = entry._replace(recording=_one(entry.recording, kernel, added, nested))
+    return _one(recording, kernel, added, nested)
+
+
+def _one(recording: Recording, kernel: str, added: ExecutableEntry, nested: dict[int, RecordingEntry]) -> Recording:
+    table = recording.resources
+    inner = {id: nested[id] for id in table.recordings}
+    commands = [_redirected(command, kernel, added) for command in recording]
+    used = {command.executable for command in commands if isinstance(command, (Dispatch, DispatchIndirect))}
+    used.update(id for entry in inner.values() for id in entry.recording.resources.executables)
+    executables = {**table.executables, added.id: added}
+    return recording.with_commands(commands).with_resources(
+        replace(
+            table,
+            executables={id: entry for id, entry in executables.items() if id in used},
+            recordings=inner,
+            bound={id: value for id, value in table.bound.items() if id not in table.executables or id in used},
+        )
+    )
+
+
+def _redirected(command: Command, kernel: str, added: ExecutableEntry) -> Command:
+    if not isinstance(command, (Dispatch, DispatchIndirect)) or command.export != kernel:
+        return command
+    layout = added.verified.export(kernel).layout
+    extent = max((row.offset + row.size for row in layout.parameters), default=0)
+    block = command.kernarg[:extent].ljust(layout.size, b"\0")
+    return command._replace(executable=added.id, kernarg=block)

@@ -1,0 +1,200 @@
+"""`hipgraph-cb replay FILE`: replay a capture file, compare what it leaves, find where two replays part."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import statistics
+import time
+from contextlib import ExitStack
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from hipgraph_cb.capture.against import Divergence, first_divergence
+from hipgraph_cb.capture.expected import Difference
+from hipgraph_cb.capture.file import Capture, load
+from hipgraph_cb.capture.replacement import with_kernel
+from hipgraph_cb.capture.session import Session
+from hipgraph_cb.cli.progress import Progress
+from hipgraph_cb.errors import InvalidArgumentError, NotFoundError
+from hipgraph_cb.executable.verify import verify
+from hipgraph_cb.opening import open_device
+
+if TYPE_CHECKING:
+    from hipgraph_cb.device import Device
+
+BACKENDS = ("hip", "hsa")
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("file", type=Path, help="a capture file, as Recording.save writes it")
+    parser.add_argument("--backend", choices=BACKENDS, help="which backend replays (default: hip)")
+    parser.add_argument("--device", type=int, default=0, help="ordinal of the device (default: 0)")
+    parser.add_argument("--times", type=_positive, default=1, help="how often to replay (default: once)")
+    parser.add_argument(
+        "--verify",
+        action="store_true",
+        help="compare the buffers with the contents that the file expects after one replay; with --times, every replay "
+        "begins with the stored contents",
+    )
+    parser.add_argument(
+        "--against",
+        choices=BACKENDS,
+        help="replay layer by layer, and the file as it was recorded on this backend beside it; report the first "
+        "command after which they differ",
+    )
+    parser.add_argument(
+        "--replace-kernel",
+        type=_pair,
+        action="append",
+        default=[],
+        metavar="NAME=FILE",
+        help="take this kernel from another code object with the same signature (not in the replay of --against)",
+    )
+    parser.add_argument(
+        "--bind", type=_slot, action="append", default=[], metavar="SLOT=FILE", help="the contents of a slot, as bytes"
+    )
+    parser.add_argument("--time", action="store_true", help="say how long a replay took")
+
+
+def run(options: argparse.Namespace) -> int:
+    report: dict[str, Any] = {"file": str(options.file)}
+    recorded = load(options.file)
+    capture = _replace_kernels(recorded, options.replace_kernel, report)
+    bindings = {slot: _read(path) for slot, path in options.bind}
+    if options.verify and not capture.expected:
+        raise NotFoundError(
+            "the file does not say what to expect",
+            found=str(options.file),
+            next_step="save the recording with expected=..., or leave --verify out",
+        )
+    report["recording"] = repr(capture.recording)
+    report["producer"] = capture.producer
+    with ExitStack() as stack:
+        device = stack.enter_context(open_device(options.backend, device=options.device))
+        report["device"] = _device(device)
+        session = stack.enter_context(Session(capture, device, bindings))
+        if options.against:
+            other = stack.enter_context(open_device(options.against, device=options.device))
+            report["against"] = _device(other)
+            _compare(session, stack.enter_context(Session(recorded, other, bindings)), report)
+        else:
+            _replay(session, options, report)
+    report["agrees"] = not (report.get("differences") or report.get("divergence"))
+    print(json.dumps(report, indent=2) if options.json else _as_text(report, options))
+    return 0 if report["agrees"] else 1
+
+
+def _replace_kernels(recorded: Capture, pairs: list[tuple[str, Path]], report: dict[str, Any]) -> Capture:
+    recording = recorded.recording
+    replaced = {}
+    for kernel, path in pairs:
+        recording, replaced[kernel] = with_kernel(recording, kernel, verify(_read(path)), path.name)
+    if replaced:
+        report["replaced"] = replaced
+    return replace(recorded, recording=recording)
+
+
+def _replay(session: Session, options: argparse.Namespace, report: dict[str, Any]) -> None:
+    seconds, differences = [], []
+    with Progress("replays") as progress:
+        for index in range(options.times):
+            if index == 0 or options.verify:
+                session.restore()
+            started = time.perf_counter()
+            session.replay()
+            seconds.append(time.perf_counter() - started)
+            if options.verify:
+                differences += [_difference(index, *found) for found in session.differences()]
+            progress(index + 1, options.times)
+    report["replays"] = options.times
+    if options.time:
+        report["seconds"] = {"first": seconds[0], "median": statistics.median(seconds), "best": min(seconds)}
+    if options.verify:
+        report["verified"] = len(session.expected)
+        report["differences"] = differences
+
+
+def _compare(session: Session, other: Session, report: dict[str, Any]) -> None:
+    with Progress("commands compared") as progress:
+        found = first_divergence(session, other, progress)
+    report["divergence"] = None if found is None else _divergence(found)
+
+
+def _difference(replay: int, buffer: str, found: Difference) -> dict[str, Any]:
+    return {"replay": replay, "buffer": buffer, "text": str(found), **vars(found)}
+
+
+def _divergence(found: Divergence) -> dict[str, Any]:
+    facts = {"command": found.command, "where": found.where, "buffer": found.buffer}
+    return {**facts, "text": str(found.difference), **vars(found.difference)}
+
+
+def _device(device: Device) -> dict[str, Any]:
+    return {
+        "name": device.name,
+        "target": str(device.target),
+        "backend": device.backend,
+        "virtual": device.is_virtual,
+    }
+
+
+def _as_text(report: dict[str, Any], options: argparse.Namespace) -> str:
+    lines = [f"{report['file']}: {report['recording']}, written by {report['producer']}"]
+    for key, title in (("device", "replayed on"), ("against", "against")):
+        if key in report:
+            facts = report[key]
+            kind = "virtual: kernels run on the CPU" if facts["virtual"] else "real"
+            lines.append(f"{title} {facts['name']}, {facts['target']} ({kind}), backend {facts['backend']}")
+    for kernel, changes in report.get("replaced", {}).items():
+        lines += [f"replaced kernel {kernel}, same signature", *(f"  {change}" for change in changes)]
+    if "replays" in report:
+        lines.append(f"replayed {report['replays']} time{'' if report['replays'] == 1 else 's'}")
+    if "seconds" in report:
+        times = ", ".join(f"{name} {1000 * value:.3f} ms" for name, value in report["seconds"].items())
+        lines.append(f"a replay and the wait for it: {times}")
+    lines += _verdict(report, options)
+    return "\n".join(lines)
+
+
+def _verdict(report: dict[str, Any], options: argparse.Namespace) -> list[str]:
+    if options.against:
+        found = report["divergence"]
+        if found is None:
+            return ["all memory is equal after every layer"]
+        return [f"the first difference is after {found['where']}", f"  in {found['buffer']}: {found['text']}"]
+    if not options.verify:
+        return []
+    rows = report["differences"]
+    return [f"replay {row['replay']}, {row['buffer']}: {row['text']}" for row in rows] or [
+        f"{report['verified']} buffer{' holds' if report['verified'] == 1 else 's hold'} what the file expects"
+    ]
+
+
+def _read(path: Path) -> bytes:
+    try:
+        return path.read_bytes()
+    except OSError as error:
+        raise InvalidArgumentError("the file cannot be read", found=f"{path}: {error.strerror}") from None
+
+
+def _positive(text: str) -> int:
+    value = int(text)
+    if value < 1:
+        raise argparse.ArgumentTypeError(f"{text} is not a positive count")
+    return value
+
+
+def _pair(text: str) -> tuple[str, Path]:
+    name, separator, path = text.partition("=")
+    if not (name and separator and path):
+        raise argparse.ArgumentTypeError(f"{text!r} is not NAME=FILE")
+    return name, Path(path)
+
+
+def _slot(text: str) -> tuple[int, Path]:
+    name, path = _pair(text)
+    if not name.isdecimal():
+        raise argparse.ArgumentTypeError(f"{name!r} is not the number of a slot")
+    return int(name), path

@@ -58,7 +58,7 @@ def out(function, *arguments, kind=c_uint64):
     value = kind()
     status = function(*arguments, ctypes.byref(value))
     assert status == 0, hex(status)
-    return value.value
+    return getattr(value, "value", value)
 
 
 class Client:

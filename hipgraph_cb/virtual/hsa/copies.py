@@ -13,7 +13,6 @@ from hipgraph_cb.virtual.hsa.api import HANDLE, INT, POINTER, SIZE, UINT, api
 from hipgraph_cb.virtual.hsa.layouts import AmdSignal
 from hipgraph_cb.virtual.hsa.native import load_u32s, load_u64s, require, store_u32
 from hipgraph_cb.virtual.hsa.runtime import HsaRuntime, now
-from hipgraph_cb.virtual.hsa.signals import Pending
 from hipgraph_cb.virtual.hsa.status import Status
 from hipgraph_cb.virtual.worker import Operation, Worker
 
@@ -73,9 +72,7 @@ def _enqueue(
     """Have the worker of the first GPU among the agents copy these rows when all signals are zero."""
     gpus = [agent.gpu for agent in agents if agent.gpu is not None] or runtime.machine.gpus
     copy = _AsyncCopy(runtime, gpus[0].worker, rows, completion)
-    runtime.pending.append(Pending(lambda: all(_is_over(runtime, signal) for signal in waits_for), copy.submit))
-    gpus[0].worker.watch()
-    runtime.look_around()
+    runtime.wait_for(lambda: all(_is_over(runtime, signal) for signal in waits_for), copy.submit)
 
 
 @api(

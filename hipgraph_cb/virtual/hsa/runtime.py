@@ -107,10 +107,16 @@ class HsaRuntime:
             queue.wake()
         if self.pending:
             ready = [pending for pending in self.pending if pending.is_ready()]
+            self.pending = [pending for pending in self.pending if pending not in ready]
             for pending in ready:
-                self.pending.remove(pending)
                 pending.start()
         return bool(self.queues or self.pending)
+
+    def wait_for(self, is_ready: Callable[[], bool], start: Callable[[], None]) -> None:
+        """Call `start` once `is_ready()`, which looks at signals. Both get the lock. With the lock."""
+        self.pending.append(Pending(is_ready, start))
+        self.look_around()
+        self.machine.gpus[0].worker.watch()
 
     def signal_changed(self) -> None:
         """A signal was stored to: let those who wait for it look. With the lock."""

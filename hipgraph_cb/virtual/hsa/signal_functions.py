@@ -11,7 +11,7 @@ from hipgraph_cb.virtual.hsa.atomics import SIGNAL_VALUE, atomic, load_code
 from hipgraph_cb.virtual.hsa.layouts import SIGNAL_USER
 from hipgraph_cb.virtual.hsa.native import load_i64s, load_u32s, load_u64s, require, store_u64
 from hipgraph_cb.virtual.hsa.runtime import TICKS_PER_SECOND, HsaRuntime
-from hipgraph_cb.virtual.hsa.signals import CONDITIONS, Pending
+from hipgraph_cb.virtual.hsa.signals import CONDITIONS
 
 _FOREVER = (1 << 64) - 1
 LOAD_ORDERS = ("relaxed", "scacquire", "acquire")
@@ -117,6 +117,7 @@ def _wait(
     except KeyboardInterrupt:
         runtime.gate.interrupts.pending = True
         runtime.gate.faults.add("a wait for a signal was interrupted by Ctrl-C")
+        runtime.gate.faults.failed()
     return len(signals) if met < 0 else met
 
 
@@ -190,8 +191,6 @@ def signal_async_handler(
     require(handler and condition in range(len(CONDITIONS)))
     runtime.signals.check(handle)
     _add_handler(runtime, handle, condition, compare, handler, argument)
-    runtime.look_around()
-    runtime.machine.gpus[0].worker.watch()
 
 
 def _add_handler(runtime: HsaRuntime, handle: int, condition: int, compare: int, handler: int, argument: int) -> None:
@@ -209,9 +208,9 @@ def _add_handler(runtime: HsaRuntime, handle: int, condition: int, compare: int,
             return
         if _Handler(handler)(runtime.signals.load(handle), argument):
             with runtime.gate.lock:
-                runtime.pending.append(Pending(is_ready, start))
+                runtime.wait_for(is_ready, start)
 
-    runtime.pending.append(Pending(is_ready, start))
+    runtime.wait_for(is_ready, start)
 
 
 @api("hsa_amd_async_function", POINTER, POINTER)

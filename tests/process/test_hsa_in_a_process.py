@@ -1,0 +1,165 @@
+"""The virtual HSA library and the life of a process: start, Ctrl-C, fork, end, other C clients."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+
+from support.child import result_of, run, run_and_interrupt
+from support.tools import require_tool
+
+ADVICE = (
+    "was forked from one that uses the virtual GPU, whose worker threads do not exist here; start it with "
+    'multiprocessing\'s "spawn" method (or subprocess) instead of fork'
+)
+
+
+def test_hsa_alone_needs_no_hip():
+    code = """
+    import ctypes, sys
+    from support.hsa_client import Client
+    from hipgraph_cb.virtual.install import install_hsa
+    install_hsa(["gfx942", "gfx1100"])
+    client = Client()
+    print(len(client.others), sorted(name for name in sys.modules if name in ("hip", "rocm")))
+    print("hipgraph_cb.virtual.hip" in sys.modules)
+    """
+    assert result_of(run(code)) == (0, "1 []\nFalse", "")
+
+
+def test_hip_alone_needs_no_hsa():
+    code = """
+    import sys
+    from hipgraph_cb.virtual.install import install
+    install(["gfx942"])
+    print("hipgraph_cb.virtual.hsa" in sys.modules)
+    """
+    assert result_of(run(code)) == (0, "False", "")
+
+
+def test_nothing_is_answered_before_hsa_init_and_after_hsa_shut_down():
+    code = """
+    import ctypes
+    from hipgraph_cb.virtual.install import install_hsa
+    door = install_hsa(["gfx942"])
+    hsa = ctypes.CDLL("libhsa-runtime64.so.1")
+    value = ctypes.c_uint64()
+    ask = lambda: hex(hsa.hsa_system_get_info(2, ctypes.byref(value)))
+    print(ask(), hex(hsa.hsa_shut_down()))
+    print(hsa.hsa_init(), hsa.hsa_init(), ask(), hsa.hsa_shut_down(), ask(), hsa.hsa_shut_down(), ask())
+    """
+    assert result_of(run(code)) == (0, "0x100b 0x100b\n0 0 0x0 0 0x0 0 0x100b", "")
+
+
+def test_shutting_down_gives_everything_back():
+    code = """
+    from support.endless_hsa import client, door, launch
+    launch()
+    assert client.hsa.hsa_shut_down() == 0
+    print(door.machine.memory.live_bytes)
+    assert client.hsa.hsa_init() == 0
+    print(client.hsa.hsa_queue_destroy(1 << 20) == 0x1007)
+    """
+    assert result_of(run(code)) == (0, "0\nTrue", "")
+
+
+def test_a_wait_for_a_signal_is_interrupted_by_ctrl_c_and_the_kernel_is_stopped():
+    code = """
+    from support.endless_hsa import client, done, door, launch, queue
+    launch()
+    try:
+        print("ready")
+        client.wait(done, 600)
+        print("the wait came back")
+    except KeyboardInterrupt:
+        print("interrupted")
+    print(hex(queue.wait_for_error()[0]))
+    print(door.fault_report().splitlines()[0].partition(": ")[2])
+    """
+    stopped = "kernel stopped before its end: stopped because Ctrl-C ended the wait for it"
+    assert result_of(run_and_interrupt(code)) == (0, f"ready\ninterrupted\n0x1016\n{stopped}", "")
+
+
+def test_exit_while_a_kernel_runs_and_a_queue_is_live():
+    code = """
+    import time
+    from support.endless_hsa import launch
+    launch()
+    time.sleep(0.2)
+    print("end")
+    """
+    assert result_of(run(code)) == (0, "end", "")
+
+
+def test_exit_with_handlers_waiting_and_another_thread_in_a_wait():
+    code = """
+    import ctypes, threading, time
+    from support.endless_hsa import client, done
+    handler = ctypes.CFUNCTYPE(ctypes.c_bool, ctypes.c_int64, ctypes.c_void_p)(lambda value, data: True)
+    client.hsa.hsa_amd_signal_async_handler(done, 2, 1, handler, None)
+    threading.Thread(target=client.wait, args=(client.signal(), 600), daemon=True).start()
+    time.sleep(0.2)
+    """
+    assert result_of(run(code)) == (0, "", "")
+
+
+def test_in_a_forked_child_every_call_is_refused():
+    code = """
+    import os
+    from support.endless_hsa import client, done, door, launch
+    child = os.fork()
+    if child == 0:
+        import ctypes
+        signal = ctypes.c_uint64()
+        print(hex(client.hsa.hsa_signal_create(1, 0, None, ctypes.byref(signal))), door.fault_report(), flush=True)
+        os._exit(0)
+    os.waitpid(child, 0)
+    """
+    status, output, errors = result_of(run(code))
+    assert (status, re.sub(r"process \d+", "process N", output), errors) == (
+        0,
+        f"0x100b hsa_signal_create: process N {ADVICE}",
+        "",
+    )
+
+
+SOURCE = """
+#include <stdint.h>
+int hsa_init(void);
+int hsa_iterate_agents(int (*callback)(uint64_t, void *), void *data);
+int hsa_signal_create(int64_t value, uint32_t count, void *consumers, uint64_t *signal);
+int64_t hsa_signal_load_relaxed(uint64_t signal);
+void hsa_signal_subtract_screlease(uint64_t signal, int64_t value);
+int hsa_shut_down(void);
+static int count_one(uint64_t agent, void *data) { ++*(int *)data; return 0; }
+int client(void) {
+  int agents = 0;
+  uint64_t signal = 0;
+  if (hsa_init() || hsa_iterate_agents(count_one, &agents) || hsa_signal_create(45, 0, 0, &signal)) return -1;
+  hsa_signal_subtract_screlease(signal, 5);
+  int64_t value = hsa_signal_load_relaxed(signal);
+  return hsa_shut_down() ? -2 : agents + (int)value;
+}
+"""
+
+
+def test_a_compiled_client_that_imports_versioned_symbols_runs(tmp_path):
+    require_tool("clang-19")
+    require_tool("ld.lld-19")
+    names = sorted(set(re.findall(r"\bhsa_\w+(?=\()", SOURCE)))
+    (tmp_path / "stand_in.c").write_text("".join(f"void {name}(void) {{}}\n" for name in names))
+    (tmp_path / "stand_in.map").write_text("ROCR_1 { global: hsa_*; local: *; };")
+    (tmp_path / "client.c").write_text(SOURCE)
+    build = ["clang-19", "-shared", "-fPIC", "-nostdlib", "-fuse-ld=lld"]
+    stand_in = tmp_path / "stand-in" / "libhsa-runtime64.so.1"
+    stand_in.parent.mkdir()
+    map_option = f"-Wl,--version-script={tmp_path / 'stand_in.map'},-soname,libhsa-runtime64.so.1"
+    subprocess.run([*build, tmp_path / "stand_in.c", map_option, "-o", stand_in], check=True)
+    subprocess.run([*build, tmp_path / "client.c", stand_in, "-o", tmp_path / "client.so"], check=True)
+    code = f"""
+    import ctypes
+    from hipgraph_cb.virtual.install import install_hsa
+    install_hsa(["gfx942"])
+    print(ctypes.CDLL({str(tmp_path / "client.so")!r}).client())
+    """
+    assert result_of(run(code)) == (0, "42", "")

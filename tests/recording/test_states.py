@@ -3,17 +3,36 @@
 import threading
 
 import pytest
-from support.fakes import FakeBuffer, FakeProgram, saxpy
+from support.fakes import FakeBuffer, FakeEvent, FakeProgram, saxpy
 
 from hipgraph_cb.errors import FailedPreconditionError, HipGraphError, OutOfRangeError
 from hipgraph_cb.recording.command_buffer import CommandBuffer, State
 
-VERBS = ("fill_buffer", "update_buffer", "copy_buffer", "dispatch", "execution_barrier", "end")
+VERBS = (
+    "fill_buffer",
+    "update_buffer",
+    "copy_buffer",
+    "dispatch",
+    "dispatch_indirect",
+    "execute_commands",
+    "signal_event",
+    "reset_event",
+    "wait_events",
+    "execution_barrier",
+    "end",
+)
 
 
 def verbs(cb):
-    x, y = FakeBuffer(64), FakeBuffer(64)
+    x, y, event = FakeBuffer(64), FakeBuffer(64), FakeEvent()
+    with CommandBuffer() as nested:
+        nested.fill_buffer(x, 0)
     return {
+        "dispatch_indirect": lambda: cb.dispatch_indirect(saxpy(), x, 64, args=[y, x, 1.0, 1]),
+        "execute_commands": lambda: cb.execute_commands(nested),
+        "signal_event": lambda: cb.signal_event(event),
+        "reset_event": lambda: cb.reset_event(event),
+        "wait_events": lambda: cb.wait_events([event]),
         "fill_buffer": lambda: cb.fill_buffer(x, 0),
         "update_buffer": lambda: cb.update_buffer(x, b"1234"),
         "copy_buffer": lambda: cb.copy_buffer(x, y),

@@ -1,0 +1,49 @@
+"""What a loaded code object says about itself, and how it refuses what it has not."""
+
+import pytest
+
+from hipgraph_cb.errors import HipGraphError, NotFoundError
+from hipgraph_cb.executable.kernel_args import ParameterKind
+
+EXPORTS = {
+    "absolute": 2,
+    "constants": 5,
+    "count_up": 1,
+    "negate": 2,
+    "nothing": 0,
+    "saxpby": 5,
+    "scale_and_offset": 4,
+    "sum": 3,
+    "twice": 2,
+    "workgroup_ids": 1,
+}
+"""Name -> number of parameters, as in conformance.cl."""
+
+
+def test_the_exports_are_the_kernels_of_the_source(kernels):
+    assert {export.name: len(export.parameters) for export in kernels.verified.exports.values()} == EXPORTS
+
+
+def test_an_export_tells_its_bindings_and_constants(kernels):
+    export = kernels["scale_and_offset"]
+    kinds = [parameter.kind for parameter in export.parameters]
+    assert kinds == [ParameterKind.POINTER] * 2 + [ParameterKind.VALUE] * 2
+    assert [parameter.size for parameter in export.parameters] == [8, 8, 4, 4]
+    assert export.workgroup_size == (4, 1, 1)
+
+
+@pytest.mark.parametrize("name", ["", "scale", "Scale_and_offset", "counter"])
+def test_an_unknown_export_is_not_found(kernels, name):
+    with pytest.raises(NotFoundError):
+        kernels[name]
+
+
+def test_an_unknown_global_is_not_found(kernels):
+    with pytest.raises(NotFoundError):
+        kernels.global_("export0")
+
+
+@pytest.mark.parametrize("data", [b"FOO?", b"FOO?" * 64, b""])
+def test_an_unknown_format_is_refused(device, data):
+    with pytest.raises(HipGraphError):
+        device.load(data)

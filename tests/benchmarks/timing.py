@@ -26,7 +26,7 @@ class Figure(NamedTuple):
     hold: str = ""
 
     def __str__(self) -> str:
-        ratio = "" if self.ratio is None else f"{self.ratio:9.2f} x {self.unit}"
+        ratio = "" if self.ratio is None else f"{self.ratio:#9.3g} x {self.unit}"
         return f"{self.name:<58}{readable(self.seconds):>12}{ratio:<28}{self.hold and f'  hold: {self.hold}'}".rstrip()
 
 

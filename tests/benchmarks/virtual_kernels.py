@@ -8,27 +8,34 @@ from pathlib import Path
 import numpy as np
 
 from hipgraph_cb import open_device
-from hipgraph_cb.device import Device, Executable
+from hipgraph_cb.device import Buffer, Device, Executable, Export
+from hipgraph_cb.recording.command_buffer import CommandBuffer
 from tests.benchmarks.timing import Figure, median_seconds
 
-CODE_OBJECT = Path(__file__).parent.parent / "fixtures" / "corpus" / "clang" / "k_cl.gfx942.hsaco"
+CORPUS = Path(__file__).parent.parent / "fixtures" / "corpus"
+CLANG = "clang/k_cl.gfx942.hsaco"
+IREE_MATMUL = "iree/gfx942/mm/module_mm_linked_rocm_hsaco_fb.hsaco"
 Kernel = Callable[[Device, Executable], Callable[[], None]]
+SIZE = 256  # rows and columns of the matrices
 
 
 def figures(calibration: float) -> list[Figure]:
-    """saxpy, reduction, matrix product and one wave; `calibration` is their unit."""
-    rows: list[tuple[str, Kernel, str]] = [
-        ("virtual gfx942: saxpy, 2^20", saxpy, "about 20 ms"),
-        ("virtual gfx942: reduce_lds, 2^20", reduce_lds, "about 40 ms"),
-        ("virtual gfx942: matmul_naive, 256^3", matmul_naive, "about 100 ms"),
-        ("virtual gfx942: warm dispatch of one wave", one_wave, "150 us"),
+    """Kernels of three compilers, and one wave; `calibration` is their unit."""
+    rows: list[tuple[str, str, Kernel, str]] = [
+        ("saxpy, 2^20", CLANG, saxpy, "about 20 ms"),
+        ("reduce_lds, 2^20", CLANG, reduce_lds, "about 40 ms"),
+        ("matmul_naive, 256^3", CLANG, matmul_naive, "about 100 ms"),
+        ("matmul_lds, 256^3", CLANG, matmul_lds, "about 80 ms"),
+        ("Triton f16 matmul, 256^3", "triton/matmul16.gfx942.hsaco", triton_matmul, "about 50 ms"),
+        ("Triton softmax, 1024 x 1000", "triton/softmax.gfx942.hsaco", triton_softmax, "about 60 ms"),
+        ("IREE f16 matmul, 256^3", IREE_MATMUL, iree_matmul, "about 50 ms"),
+        ("warm dispatch of one wave", CLANG, one_wave, "150 us"),
     ]
     with open_device() as device:
-        executable = device.load(CODE_OBJECT)
         results = []
-        for name, kernel, hold in rows:
-            seconds = median_seconds(kernel(device, executable))
-            results.append(Figure(name, seconds, seconds / calibration, "calibrate()", hold))
+        for name, code_object, kernel, hold in rows:
+            seconds = median_seconds(kernel(device, device.load(CORPUS / code_object)))
+            results.append(Figure(f"virtual gfx942: {name}", seconds, seconds / calibration, "calibrate()", hold))
         return results
 
 
@@ -55,14 +62,56 @@ def reduce_lds(device: Device, executable: Executable) -> Callable[[], None]:
 
 
 def matmul_naive(device: Device, executable: Executable) -> Callable[[], None]:
-    size = 256
-    a, b = (np.random.default_rng(seed).standard_normal((size, size)).astype(np.float32) for seed in (1, 2))
-    out, a_buffer, b_buffer = device.allocate(4 * size * size), device.from_host(a), device.from_host(b)
-    arguments = [out, a_buffer, b_buffer, size, size, size]
+    return _matmul(device, executable["matmul_naive"], (16, 16))
+
+
+def matmul_lds(device: Device, executable: Executable) -> Callable[[], None]:
+    return _matmul(device, executable["matmul_lds"], None)
+
+
+def _matmul(device: Device, export: Export, workgroup_size: tuple[int, int] | None) -> Callable[[], None]:
+    out, a, b, expected = _matrices(device, np.float32)
     with device.command_buffer() as cb:
-        cb.dispatch(executable["matmul_naive"], (size // 16, size // 16), (16, 16), args=arguments)
+        cb.dispatch(export, (SIZE // 16, SIZE // 16), workgroup_size, args=[out, a, b, SIZE, SIZE, SIZE])
+    return _checked(device, cb, out, expected)
+
+
+def triton_matmul(device: Device, executable: Executable) -> Callable[[], None]:
+    out, a, b, expected = _matrices(device, np.float16)
+    arguments = [a, b, out, SIZE, SIZE, SIZE, SIZE, SIZE, SIZE, None, None]
+    with device.command_buffer() as cb:
+        cb.dispatch(executable["matmul"], (SIZE // 64, SIZE // 64), 256, args=arguments, dynamic_lds=8192)
+    return _checked(device, cb, out, expected)
+
+
+def triton_softmax(device: Device, executable: Executable) -> Callable[[], None]:
+    rows, columns = 1024, 1000
+    x = np.random.default_rng(1).standard_normal((rows, columns)).astype(np.float32)
+    out, x_buffer = device.allocate(x.nbytes), device.from_host(x)
+    arguments = [out, x_buffer, columns, columns, None, None]
+    with device.command_buffer() as cb:
+        cb.dispatch(executable["softmax"], rows, 256, args=arguments, dynamic_lds=16)
+    exponentials = np.exp(x - x.max(axis=1, keepdims=True))
+    return _checked(device, cb, out, exponentials / exponentials.sum(axis=1, keepdims=True))
+
+
+def iree_matmul(device: Device, executable: Executable) -> Callable[[], None]:
+    out, a, b, expected = _matrices(device, np.float16)
+    with device.command_buffer() as cb:
+        cb.dispatch(executable["mm16_dispatch_0_matmul_256x256x256_f16xf16xf32"], 8, args=[a, b, out])
+    return _checked(device, cb, out, expected)
+
+
+def _matrices(device: Device, dtype: type[np.floating]) -> tuple[Buffer, Buffer, Buffer, np.ndarray]:
+    """A float32 result, two random factors, and what the result must be."""
+    a, b = (np.random.default_rng(seed).standard_normal((SIZE, SIZE)).astype(dtype) for seed in (1, 2))
+    expected = a.astype(np.float64) @ b.astype(np.float64)
+    return device.allocate(4 * SIZE * SIZE), device.from_host(a), device.from_host(b), expected
+
+
+def _checked(device: Device, cb: CommandBuffer, out: Buffer, expected: np.ndarray) -> Callable[[], None]:
     replay(device, cb)
-    check(np.allclose(out.to_host(np.float32).reshape(size, size), a @ b, rtol=1e-3, atol=1e-3))
+    check(np.allclose(out.to_host(np.float32).reshape(expected.shape), expected, rtol=1e-3, atol=1e-3))
     return lambda: replay(device, cb)
 
 
@@ -76,8 +125,8 @@ def one_wave(device: Device, executable: Executable) -> Callable[[], None]:
     return lambda: replay(device, cb)
 
 
-def replay(device: Device, cb: object) -> None:
-    cb.replay()  # type: ignore[attr-defined]
+def replay(device: Device, cb: CommandBuffer) -> None:
+    cb.replay()
     device.synchronize()
 
 

@@ -89,7 +89,16 @@ def device_atomic(
     if not offsets.size:
         return None
     operands = read_operands(state, source, operation)
-    return perform(state.memory.u8, offsets.reshape(-1), operands, operation, need_old)
+    places, memory = offsets.reshape(-1), state.memory.u8
+    if not state.watches_atomics:
+        state.atomics_changed = True
+        return perform(memory, places, operands, operation, need_old)
+    cells = memory.view(f"u{operation.size}")
+    before = cells.take(places // operation.size)
+    old = perform(memory, places, operands, operation, need_old)
+    if not np.array_equal(before, cells.take(places // operation.size)):
+        state.atomics_changed = True
+    return old
 
 
 def read_operands(state: State, source: int, operation: AtomicOperation) -> list[NDArray[Any]]:

@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import bisect
 import hashlib
+import re
 from collections import OrderedDict
 from typing import TYPE_CHECKING
 
 from hipgraph_cb.virtual.faults import FaultKind
 from hipgraph_cb.virtual.isa import instruction_set
-from hipgraph_cb.virtual.isa.control import Branch, ConditionalBranch, ControlFlow
+from hipgraph_cb.virtual.isa.control import Branch, ConditionalBranch, ControlFlow, Jump
 from hipgraph_cb.virtual.isa.decode import UnknownInstruction, decode
 from hipgraph_cb.virtual.isa.register_indexing import OFF, ON, indexed
 from hipgraph_cb.virtual.isa.registry import CompileContext, Step, UnsupportedInstruction, compiler_of
@@ -38,9 +39,11 @@ class Block:
         end: offset of what follows the block.
         control: how it ends; None falls through to `end`.
         last: the instruction `control` came from.
+        only_reads: neither memory nor a clock nor another wave is different afterwards.
+        writes: something is, or may be, for another reason than atomics of device memory.
     """
 
-    __slots__ = ("control", "end", "instructions", "last", "steps")
+    __slots__ = ("control", "end", "instructions", "last", "only_reads", "steps", "writes")
 
     def __init__(self, start: int) -> None:
         self.steps: list[Step] = []
@@ -48,6 +51,8 @@ class Block:
         self.end = start
         self.control: ControlFlow | None = None
         self.last: Instruction | None = None
+        self.only_reads = True
+        self.writes = False
 
 
 class Program:
@@ -91,6 +96,8 @@ class Program:
             indexing = (indexing or instruction.mnemonic == ON) and instruction.mnemonic != OFF
             if isinstance(compiled, ControlFlow):
                 block.control, block.last = compiled, instruction
+                if not isinstance(compiled, (Branch, ConditionalBranch, Jump)):
+                    block.only_reads, block.writes = False, True
                 self._note_targets(compiled, block.end)
                 break
             if compiled is not None:
@@ -132,6 +139,18 @@ class Program:
         self._leaders.insert(index, offset)
         for start in [start for start, block in self.blocks.items() if start < offset < block.end]:
             del self.blocks[start]
+
+
+_MEMORY_FORMATS = {"DS", "GLOBAL", "FLAT", "SCRATCH", "MUBUF", "SMEM"}
+_READS = re.compile(r"(global|flat|scratch|buffer)_load_(?!lds)|ds_(read|permute|bpermute|swizzle)|s_(buffer_)?load")
+
+_DEVICE_ATOMICS = re.compile(r"(global|buffer)_atomic_")
+
+
+def _only_reads(instruction: Instruction) -> bool:
+    if instruction.format not in _MEMORY_FORMATS:
+        return True
+    return bool(_READS.match(instruction.mnemonic)) and not instruction.fields.get("lds", 0)
 
 
 def _refusal(instruction: Instruction, description: str) -> Step:

@@ -3,6 +3,9 @@
 Of several groups the one at the lowest PC runs first, which makes them meet again after an `if` or a loop. A group that
 takes `PATIENCE` backward branches while others wait falls behind those (it may be waiting for them). When a chunk goes
 on like that with nobody else to run, `run` returns SPINNING, and the dispatcher brings in further workgroups.
+
+Most waits are recognised long before: an iteration that changes no memory and leaves every register as it was will be
+followed by the same one until somebody else changes memory. Such a group falls behind at once.
 """
 
 from __future__ import annotations
@@ -26,10 +29,12 @@ if TYPE_CHECKING:
     from hipgraph_cb.virtual.isa.instruction import Instruction
     from hipgraph_cb.virtual.isa.program import Block, Program
     from hipgraph_cb.virtual.isa.registry import Step
+    from hipgraph_cb.virtual.isa.state import Snapshot
 from hipgraph_cb.virtual.isa.state import Bits, State
 
 PATIENCE = 1000
-SPIN_LIMIT = 5000
+SPIN_LIMIT = 1000  # backward branches of a chunk's first turn; each further turn has as many more
+FIRST_LOOK = 8  # backward branches after which a group is first looked at for waiting; then at 16, 32, ...
 POLL_INTERVAL = 16  # blocks between two looks at `interrupted`
 
 
@@ -53,6 +58,11 @@ class Chunk:
         self._live: Bits = np.ones((state.waves, 1), np.bool_)
         self._backward = 0
         self._total_backward = 0
+        self._turns = 0
+        self._snapshot: tuple[int, Snapshot] | None = None  # where a backward branch went, and the registers then
+        self._only_read = True  # nothing was written since the snapshot
+        self._is_stuck = False  # the running group has been found waiting
+        self._stuck = 0  # how many groups in turn have been found waiting, without a write in between
         self._handlers: dict[type[ControlFlow], Callable[[Any, int], bool]] = {
             Branch: self._branch,
             ConditionalBranch: self._conditional_branch,
@@ -68,7 +78,9 @@ class Chunk:
         Raises:
             DeviceFault: a wave did what it must not, or `interrupted` returned true (TIMEOUT).
         """
-        self._total_backward = 0
+        self._turns += 1
+        limit = SPIN_LIMIT * self._turns
+        self._total_backward = self._backward = 0
         countdown = 0
         while True:
             countdown -= 1
@@ -76,14 +88,19 @@ class Chunk:
                 countdown = POLL_INTERVAL
                 if interrupted():
                     raise self._stopped()
-                if self._total_backward > SPIN_LIMIT:
+                if self._total_backward > limit:
                     return Outcome.SPINNING
             block = self._program.blocks.get(self._pc) or self._fetch()
             self._execute(block)
+            if not block.only_reads and self._has_written(block):
+                self._only_read = False
+                self._stuck = 0
             if block.control is None:
                 self._pc = block.end
             elif self._handlers[type(block.control)](block.control, block.end):
                 return Outcome.FINISHED
+            if self._is_stuck and self._give_way():
+                return Outcome.SPINNING
             if self._waiting:
                 self._yield_to_others()
 
@@ -137,8 +154,36 @@ class Chunk:
         if target < end:
             self._backward += 1
             self._total_backward += 1
+            if self._snapshot is not None or self._backward >= FIRST_LOOK:
+                self._look_for_waiting(target)
         self._pc = target
         return False
+
+    def _has_written(self, block: Block) -> bool:
+        changed, self._state.atomics_changed = self._state.atomics_changed, False
+        return changed or block.writes
+
+    def _look_for_waiting(self, target: int) -> None:
+        state, count = self._state, self._backward
+        if self._snapshot is not None and self._snapshot[0] == target:
+            self._is_stuck = self._only_read and state.is_as_in(self._snapshot[1])
+            self._snapshot = None
+        if count >= FIRST_LOOK and count & (count - 1) == 0:
+            self._snapshot = target, state.snapshot()
+            self._only_read = True
+        state.watches_atomics = self._snapshot is not None
+
+    def _give_way(self) -> bool:
+        """Put the group that waits behind the others; true when all of them have been found waiting."""
+        self._is_stuck = False
+        self._stuck += 1
+        self._penalty += 1
+        self._backward = 0
+        if self._stuck <= len(self._waiting):
+            return False
+        self._stuck = 0
+        self._turns -= 1
+        return True
 
     def _branch(self, control: Branch, end: int) -> bool:
         return self._go(control.target, end)
@@ -249,7 +294,7 @@ class Chunk:
         """Run the group with the lowest penalty, of those the one with the lowest PC."""
         pc = min(self._waiting, key=lambda candidate: (self._waiting[candidate][0], candidate))
         penalty, members = self._waiting.pop(pc)
-        self._pc, self._penalty, self._backward = pc, penalty, 0
+        self._pc, self._penalty, self._backward, self._snapshot = pc, penalty, 0, None
         self._members = None if not self._waiting and not self._parked else members
         self._state.set_group(self._members)
 

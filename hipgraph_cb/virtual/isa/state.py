@@ -47,6 +47,7 @@ Scalar32 = int | NDArray[np.uint32]
 Number64 = int | NDArray[np.uint64]
 Scalar64 = int | NDArray[np.uint64] | LaneMask
 Condition = bool | Bits | LaneMask
+Snapshot = tuple[list[Any], ...]
 
 _U32 = np.uint32
 _U64 = np.uint64
@@ -78,6 +79,18 @@ def join(low: Vector32, high: Vector32) -> Vector64:
     return np.bitwise_or(wide, shifted, out=wide if wide.shape == shifted.shape else None)
 
 
+def _are_equal(first: Any, second: Any) -> bool:
+    if type(first) is not type(second):
+        return False
+    if isinstance(first, LaneMask):
+        first, second = first.bits, second.bits
+    elif isinstance(first, ScaledIndex):
+        return (first.base, first.shift) == (second.base, second.shift) and _are_equal(first.index, second.index)
+    elif isinstance(first, tuple):
+        return first[1] == second[1] and _are_equal(first[0], second[0])
+    return bool(np.array_equal(first, second))
+
+
 class State:
     """Registers, EXEC and LDS of a chunk of waves.
 
@@ -93,6 +106,8 @@ class State:
         scratch_size: bytes of private memory of one lane.
         mode: those bits of the MODE register that arithmetic depends on (`float_mode.MODE_BITS`).
         live: bool [waves, 1] of the waves that have not ended, or None for all.
+        watches_atomics: whether atomics are to find out if they change device memory.
+        atomics_changed: an atomic has changed device memory, or nobody watched.
         clock: what the time instructions return and advance.
     """
 
@@ -105,6 +120,8 @@ class State:
         self.shape = (self.waves, LANES)
         self.mode = mode
         self.clock = 0
+        self.watches_atomics = False
+        self.atomics_changed = False
         unwritten = np.full((1, 1), UNWRITTEN, _U32)
         # A 64-bit pair is kept as one uint64 array in _wide[low]; the halves then are None until somebody asks.
         # Both lists have room behind the last register so that neighbours can be looked at without a bound.
@@ -470,6 +487,20 @@ class State:
             if value.all() or not value.any():
                 value = bool(value.flat[0])
         self._scc = value
+
+    # comparing
+
+    def snapshot(self) -> Snapshot:
+        """What `is_as_in` compares with; cheap, since register arrays are never changed."""
+        return list(self._vgpr), list(self._wide), list(self._moved), list(self._sgpr), [self._scc, self._exec]
+
+    def is_as_in(self, snapshot: Snapshot) -> bool:
+        """Whether all registers hold the same; a value that is kept in another form may count as different."""
+        return all(
+            old is new or _are_equal(old, new)
+            for before, now in zip(snapshot, self.snapshot(), strict=True)
+            for old, new in zip(before, now, strict=True)
+        )
 
     # private memory
 

@@ -188,7 +188,7 @@ def _store_linear(state: State, given: LinearRange, words: list[Vector32]) -> bo
         return store_linear(state, given.place, words)
 
 
-def _offsets(
+def live_offsets(
     state: State, instruction: Instruction, addresses: Addresses, lanes: NDArray[np.bool_], size: int
 ) -> Addresses:
     """Arena offsets of the chosen lanes.
@@ -240,7 +240,7 @@ def _load_word(state: State, instruction: Instruction, place: Places, index: int
     lanes = in_range(state, place, 4 * index + 4)
     word = np.zeros(state.shape, np.uint32)
     if lanes.any():
-        offsets = _offsets(state, instruction, place.addresses + 4 * index, lanes, 4)
+        offsets = live_offsets(state, instruction, place.addresses + 4 * index, lanes, 4)
         word[lanes] = load_words(state.memory.u8, offsets, 1)[0]
     return word
 
@@ -268,7 +268,7 @@ def _compile_store(instruction: Instruction, context: CompileContext) -> Compile
         for index in range(count):
             lanes = in_range(state, place, 4 * index + 4)
             if lanes.any():
-                offsets = _offsets(state, instruction, place.addresses + 4 * index, lanes, 4)
+                offsets = live_offsets(state, instruction, place.addresses + 4 * index, lanes, 4)
                 store_words(state.memory.u8, offsets, [_chosen(state, source + index, lanes)])
 
     return step
@@ -293,7 +293,7 @@ def _compile_narrow_load(instruction: Instruction, context: CompileContext) -> C
         lanes = in_range(state, place, form.size)
         value = np.zeros(state.shape, np.uint32)
         if lanes.any():
-            offsets = _offsets(state, instruction, place.addresses, lanes, form.size)
+            offsets = live_offsets(state, instruction, place.addresses, lanes, form.size)
             value[lanes] = load_narrow(state.memory.u8, offsets, form.size)
         result = narrow_result(state, destination, value, form)
         if to_lds:
@@ -314,7 +314,7 @@ def _compile_narrow_store(instruction: Instruction, context: CompileContext) -> 
         place = places(state)
         lanes = in_range(state, place, form.size)
         if lanes.any():
-            offsets = _offsets(state, instruction, place.addresses, lanes, form.size)
+            offsets = live_offsets(state, instruction, place.addresses, lanes, form.size)
             value = _chosen(state, source, lanes)
             store_narrow(state.memory.u8, offsets, value >> np.uint32(16) if form.half else value, form.size)
 

@@ -7,7 +7,7 @@ from types import MappingProxyType
 
 _APPROXIMATE = re.compile(
     r"v_(exp|log|rcp|rsq|sqrt|sin|cos)(_legacy|_iflag)?_f(16|32|64)|v_s?mf(ma|mac)_f.*|v_cvt_sr_(fp|bf)8_f32"
-    r"|v_dot2c?_f32_f16|s_memtime|s_memrealtime|s_getreg_b32"
+    r"|v_dot2c?_f32_f16|t?buffer_(load|store)_format_d16.*|s_memtime|s_memrealtime|s_getreg_b32"
 )
 
 
@@ -25,6 +25,9 @@ DIFFERENCES = MappingProxyType(
         "stochastic rounding": (
             "v_cvt_sr_* adds the upper 20 (bf8: 21) bits of the random number to what the format has no room for and "
             "rounds towards zero; below the smallest normal number hardware may place these bits otherwise"
+        ),
+        "formatted buffers": (
+            "16-bit components are rounded to nearest even; a store of fewer components than the element has is a fault"
         ),
         "half dot products": "v_dot2_f32_f16 and v_dot2c_f32_f16 round to f32 after each product and each sum",
         "matrix instructions": (

@@ -14,6 +14,7 @@ from hipgraph_cb.virtual.isa import (
     division,
     flat_memory,
     float_alu,
+    formatted_buffers,
     global_atomics,
     global_memory,
     integer_alu,
@@ -65,5 +66,6 @@ MODULES = (
     scratch_memory,
     sparse_matrix,
     flat_memory,
+    formatted_buffers,
     matrix,
 )

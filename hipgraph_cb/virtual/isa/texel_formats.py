@@ -84,7 +84,8 @@ def to_register(raw: Words, bits: int, kind: int) -> Words:
     if kind == UINT:
         return raw
     if kind == SINT:
-        return _signed(raw, bits).view(_U32)
+        extended: Words = _signed(raw, bits).view(_U32)
+        return extended
     if kind == FLOAT:
         return _float_bits(raw, bits)
     value: NDArray[Any] = (_signed(raw, bits) if kind in (SNORM, SSCALED) else raw).astype(np.float64)

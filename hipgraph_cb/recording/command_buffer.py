@@ -20,11 +20,11 @@ from hipgraph_cb.errors import FailedPreconditionError, HipGraphError, InvalidAr
 from hipgraph_cb.recording.collecting import ResourceCollector
 from hipgraph_cb.recording.commands import Command, ExecuteCommands
 from hipgraph_cb.recording.dispatches import DispatchMaker
-from hipgraph_cb.recording.events import EventStates, make_reset, make_signal, make_wait, refuse_unsignalled
+from hipgraph_cb.recording.event_verbs import EventVerbs
+from hipgraph_cb.recording.events import EventStates, refuse_unsignalled
 from hipgraph_cb.recording.groups import GroupStack
 from hipgraph_cb.recording.hazard_policy import HazardPolicy, hazard_policy
 from hipgraph_cb.recording.inference import inferred, ordered_by_events
-from hipgraph_cb.recording.nesting import make_execute
 from hipgraph_cb.recording.pushed import PushedArguments
 from hipgraph_cb.recording.recording import Recording, command_place
 from hipgraph_cb.recording.stages import MemoryAccess, Stage, check_mask
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from typing_extensions import Self
 
     from hipgraph_cb.executable.limits import DeviceLimits
-    from hipgraph_cb.recording.resources import EventLike, ExportLike, RangeLike, Slot
+    from hipgraph_cb.recording.resources import ExportLike, RangeLike, Slot
 
 
 class ProgramLike(Protocol):
@@ -51,7 +51,7 @@ class State(Enum):
     FAILED = "failed"
 
 
-class CommandBuffer:
+class CommandBuffer(EventVerbs):
     """Records fills, updates, copies and dispatches, and barriers between them.
 
     Commands between two barriers may run in any order. Offsets and lengths are bytes. Host data is copied at the
@@ -202,53 +202,6 @@ class CommandBuffer:
             check_mask(source_access, MemoryAccess, "source_access")
             check_mask(target_access, MemoryAccess, "target_access")
         self._barrier_pending = True
-
-    def signal_event(self, event: EventLike, *, label: str | None = None) -> None:
-        """Signal an event once everything recorded before is done.
-
-        Commands recorded after it do not wait for it: `wait_events` does, here or in a recording replayed later.
-        """
-        self._record_event("signal_event", label, make_signal, event)
-
-    def reset_event(self, event: EventLike, *, label: str | None = None) -> None:
-        """Let an event count as not signalled for what is recorded or replayed after this."""
-        self._record_event("reset_event", label, make_reset, event)
-
-    def wait_events(self, events: Sequence[EventLike], *, label: str | None = None) -> None:
-        """Everything recorded after waits until the events are signalled. No events record nothing.
-
-        An event that is signalled before in this recording: the wait depends on that signal. Any other one: on the
-        signal of a recording that was replayed before; a replay without such a signal is refused.
-
-        Raises:
-            FailedPreconditionError: this recording has reset the event and not signalled it since.
-        """
-        self._record_event("wait_events", label, make_wait, events)
-
-    def execute_commands(
-        self,
-        recording: Recording | CommandBuffer,
-        bindings: Sequence[RangeLike | Slot | None] | None = None,
-        *,
-        label: str | None = None,
-    ) -> None:
-        """Run all commands of another recording, as one command of this one. An empty one records nothing.
-
-        Its barriers and events order its own commands. What stands before it is done before any of them starts, where a
-        barrier says so, and what waits for it waits for all of them.
-
-        Args:
-            recording: what a command buffer of the same device has recorded, or that command buffer.
-            bindings: what stands in for the slots of the nested recording: buffers, views, or slots of this one.
-
-        Raises:
-            InvalidArgumentError: no recording, no bindings for its slots, or bindings that its commands cannot use.
-            OutOfRangeError: too few bindings, or too small ones.
-            FailedPreconditionError: a command buffer that has not ended; an event that it waits for was reset here.
-        """
-        self._require_recording("execute_commands")
-        nested = recording.recording if isinstance(recording, CommandBuffer) else recording
-        self._record_event("execute_commands", label, make_execute, nested, bindings)
 
     def begin_debug_group(self, label: str) -> None:
         """Name the commands that follow, up to the matching `end_debug_group`; groups nest."""

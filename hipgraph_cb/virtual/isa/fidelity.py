@@ -40,8 +40,8 @@ DIFFERENCES = MappingProxyType(
             "an access outside the workgroup's LDS is a fault; hardware reads zero and drops the write"
         ),
         "events in graphs": (
-            "a graph waits for the events of its wait nodes before it starts, and an event that it records stands for the "
-            "whole launch until the node has run; on hardware only the nodes behind wait"
+            "a graph waits for the events of its wait nodes before it starts, and an event that it records stands for "
+            "the whole launch until the node has run; on hardware only the nodes behind wait"
         ),
         "faults": "a fault ends the launch and what is behind it on the stream, and the device stays usable; on "
         "hardware the process often has to end",

@@ -62,7 +62,7 @@ class VirtualRuntime(Door):
 
 
 class VirtualHsa(Door):
-    """The virtual HSA runtime of this process."""
+    """The virtual HSA runtime of this process. `runtime` is its state."""
 
     def __init__(self, machine: Machine) -> None:
         from hipgraph_cb.virtual.callbacks import CallGate
@@ -72,7 +72,7 @@ class VirtualHsa(Door):
         from hipgraph_cb.virtual.hsa.status import CALL_CODES
 
         gate = CallGate(CALL_CODES, machine.calls)
-        runtime = HsaRuntime(machine, gate)
+        self.runtime = runtime = HsaRuntime(machine, gate)
         super().__init__(machine, gate, load_library(), FUNCTIONS, runtime)
         runtime.locate = self._library.address
 

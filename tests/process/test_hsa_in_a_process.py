@@ -27,6 +27,32 @@ def test_hsa_alone_needs_no_hip():
     assert result_of(run(code)) == (0, "1 []\nFalse", "")
 
 
+def test_two_gpus_have_queues_of_their_own_and_wait_for_each_other():
+    code = """
+    import numpy as np
+    from support.hsa_client import Client, barrier, dispatch
+    from hipgraph_cb.virtual.install import install_hsa
+    door = install_hsa(["gfx942", "gfx942"])
+    client = Client()
+    first, second = client.gpu, client.others[0]
+    modules = [client.load("clang/k_cl.gfx942.hsaco", gpu) for gpu in (first, second)]
+    queues = [client.queue(gpu=gpu) for gpu in (first, second)]
+    y = client.upload(np.ones(64, np.float32))
+    grid = (64, 1, 1)
+    between, done = client.signal(), client.signal()
+    kernarg = modules[0].kernargs("saxpy", grid, grid, "QQfI", y, y, 2.0, 64)
+    packets = [dispatch(kernarg, grid, grid, **module.kernel("saxpy"), completion=signal, barrier=True)
+               for module, signal in zip(modules, (between, done))]
+    queues[1].submit(barrier(between), packets[1])
+    queues[0].submit(packets[0])
+    print(client.wait(done), set(client.read(y, 64, np.float32)) == {9.0})
+    queues[0].submit(packets[1])
+    print(hex(queues[0].wait_for_error()[0]), door.fault_report().partition("kernel ")[2])
+    """
+    other = "saxpy was loaded for GPU 1, and the queue is one of GPU 0"
+    assert result_of(run(code)) == (0, f"0 True\n0x1010 {other}", "")
+
+
 def test_hip_alone_needs_no_hsa():
     code = """
     import sys
@@ -76,7 +102,7 @@ def test_a_wait_for_a_signal_is_interrupted_by_ctrl_c_and_the_kernel_is_stopped(
     print(hex(queue.wait_for_error()[0]))
     print(door.fault_report().splitlines()[0].partition(": ")[2])
     """
-    stopped = "kernel stopped before its end: stopped because Ctrl-C ended the wait for it"
+    stopped = "kernel endless: kernel stopped before its end: stopped because Ctrl-C ended the wait for it"
     assert result_of(run_and_interrupt(code)) == (0, f"ready\ninterrupted\n0x1016\n{stopped}", "")
 
 

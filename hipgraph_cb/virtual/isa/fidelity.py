@@ -46,6 +46,11 @@ DIFFERENCES = MappingProxyType(
         "faults": "a fault ends the launch and what is behind it on the stream, and the device stays usable; on "
         "hardware the process often has to end",
         "interrupts": "Ctrl-C during a wait stops the running kernel, which ends with code 702; hardware runs on",
+        "HSA queues": (
+            "packets that nothing orders start in a seeded order, within a window of 16; the read index moves on when "
+            "a packet is done; a failed packet makes its queue inactive, with the read index at that packet"
+        ),
+        "HSA access": "every GPU reaches every pool, whatever hsa_amd_agents_allow_access was told",
         "host memory": "kernels reach device, pinned and managed memory, and no registered host memory",
         "fresh memory": "device memory, LDS and registers start as 0xCD bytes; freed memory reads as a fault",
         "order": "workgroups run in chunks, and lanes of a wave store in lane order when they name one address",

@@ -58,6 +58,15 @@ def test_the_doorbell_covers_the_packets_up_to_the_one_it_names(client, queue):
     assert client.wait(second) == 0
 
 
+def test_of_two_threads_the_one_that_is_ahead_may_ring_first(client, queue):
+    first, second, gate = client.signal(1), client.signal(1), client.signal(1)
+    queue.write(barrier(gate, completion=first), barrier(completion=second, bit=True))
+    queue.ring(1)
+    queue.ring(0)
+    client.hsa.hsa_signal_store_relaxed(gate, 0)
+    assert (client.wait(first), client.wait(second)) == (0, 0)
+
+
 def test_a_store_to_the_hardware_doorbell_is_noticed(client, queue):
     done = client.signal(1)
     index = queue.write(barrier(completion=done))

@@ -108,6 +108,22 @@ def test_after_a_failure_the_queue_stands_still_at_that_packet(client, queue):
     assert (queue.read_index, len(queue.errors)) == (1, 1)
 
 
+def test_the_read_index_names_the_packet_that_failed_also_when_it_overtook_others(client, door):
+    indices = set()
+    for seed in range(8):
+        door.reseed(seed)
+        queue = client.queue()
+        bad = [bytes((90 + place,)) + bytes(63) for place in range(6)]
+        queue.submit(*bad)
+        queue.wait_for_error()
+        indices.add(queue.read_index)
+        assert door.fault_report().endswith(
+            f"packet {queue.read_index}: packet type {90 + queue.read_index} is none that a kernel queue takes"
+        )
+    door.reseed(0)
+    assert len(indices) > 1
+
+
 def test_the_other_queues_and_new_ones_go_on(client, queue):
     other = client.queue()
     queue.submit(bytes((99,)) + bytes(63))

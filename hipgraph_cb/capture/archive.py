@@ -170,8 +170,8 @@ def _read_directory(file: BinaryIO, size: int) -> list[_Entry]:
     at = position = 0
     for _ in range(count):
         entry = _read_entry(directory, at, position)
-        at += len(entry.central(0))
-        position += len(entry.local()) + entry.size
+        at += _CENTRAL.size + len(entry.name)
+        position += _LOCAL.size + len(entry.name) + entry.size
         entries.append(entry)
         if position > offset:
             break

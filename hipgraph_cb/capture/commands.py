@@ -7,8 +7,8 @@ from functools import partial
 from typing import Any, NamedTuple
 
 from hipgraph_cb.capture.blobs import Blobs
-from hipgraph_cb.capture.document import boolean, fields, inside, items, number, octets, optional, text, tuple_of
-from hipgraph_cb.errors import InvalidArgumentError, UnimplementedError
+from hipgraph_cb.capture.document import boolean, fields, items, number, octets, optional, text, tuple_of
+from hipgraph_cb.errors import HipGraphError, InvalidArgumentError, UnimplementedError
 from hipgraph_cb.recording.commands import (
     Command,
     Copy,
@@ -156,7 +156,9 @@ def read_command(value: object, blobs: Blobs) -> Command:
     _, *values = fields(value, "kind", *forms)
     read = []
     for (field, form), each in zip(forms.items(), values, strict=True):
-        with inside(field):
+        try:
             read.append(form.read(each, blobs))
+        except HipGraphError as error:
+            raise error.located(field) from None
     command: Command = kind(*read)
     return command

@@ -16,6 +16,7 @@ from hipgraph_cb.recording.resources import Slot
 if TYPE_CHECKING:
     from hipgraph_cb.capture.file import Capture
     from hipgraph_cb.device import Buffer, Device, Program
+    from hipgraph_cb.recording.profile import Profile
     from hipgraph_cb.recording.recording import Recording
 
 CHUNK = 1 << 24
@@ -128,11 +129,20 @@ class Session:
         """What `restore` writes."""
         return {key: self._contents.get(key, bytes(buffer.size)) for key, buffer in self.memory.items()}
 
-    def replay(self) -> None:
-        """Replay all of it once and wait."""
+    @property
+    def program(self) -> Program:
+        """All commands; made when it is first asked for."""
         if self._program is None:
             self._program = self.device.program(self.recording)
-        self._run(self._program)
+        return self._program
+
+    def replay(self) -> None:
+        """Replay all of it once and wait."""
+        self._run(self.program)
+
+    def profile(self, repeats: int) -> Profile:
+        """Replay with every command timed. See `Program.profile`."""
+        return self.program.profile(repeats, bindings=self.slots or None)
 
     def replay_part(self, part: range) -> None:
         """Replay only these commands, and wait."""

@@ -20,6 +20,7 @@ SUBCOMMANDS = {
     "bench": "measure what stands between layers best on this device, and print which to set",
     "demo": "record update -> dispatch -> dispatch -> copy, replay it for three inputs, check each against numpy",
     "replay": "replay a capture file, verify what it leaves, find the first command after which two replays differ",
+    "export": "write a capture file as a DOT, Mermaid, JSON or HTML drawing, or as a Perfetto trace of a replay",
     "diff": "compare two capture files: commands, arguments, barriers, code; exit status 1 when they differ",
 }
 

@@ -1,4 +1,4 @@
-"""`hipgraph-cb demo`: a real code object verified, recorded, replayed as a HIP graph and checked against numpy."""
+"""`hipgraph-cb demo`: a real code object verified, recorded, replayed, checked against numpy."""
 
 from __future__ import annotations
 
@@ -18,6 +18,7 @@ from hipgraph_cb.opening import open_device
 if TYPE_CHECKING:
     from hipgraph_cb.device import Buffer, Device, Executable
     from hipgraph_cb.recording.command_buffer import CommandBuffer
+    from hipgraph_cb.recording.recording import Recording
 
 KERNELS = Path(__file__).parent / "kernels"
 SCALE = np.float32(2.5)
@@ -37,10 +38,15 @@ class Report:
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--backend", choices=["hip"], default=None, help="which backend replays (default: hip)")
+    parser.add_argument("--backend", choices=["hip", "hsa"], default=None, help="which backend replays (default: hip)")
     parser.add_argument("--device", type=int, default=0, help="ordinal of the device (default: 0)")
     parser.add_argument("--count", type=_positive, default=100_000, help="elements of each array (default: 100000)")
-    parser.add_argument("--dot", type=Path, default=Path("demo.dot"), help="where the graph goes (default: demo.dot)")
+    parser.add_argument(
+        "--dot",
+        type=Path,
+        default=Path("demo.dot"),
+        help="where the graph goes, and beside it a page (.html) and a capture file (.hgcb) (default: demo.dot)",
+    )
 
 
 def run(options: argparse.Namespace) -> int:
@@ -126,7 +132,26 @@ def _record_and_replay(report: Report, device: Device, executable: Executable, c
     dot.write_text(recording.to_dot(), encoding="utf-8")
     report.say("dot", str(dot), f"drawn      {dot}")
     verdicts = [_replay(report, device, cb, buffers, start, replay) for replay in range(3)]
+    _write(report, recording, buffers, dot)
     return all(verdicts)
+
+
+def _write(report: Report, recording: Recording, buffers: Buffers, dot: Path) -> None:
+    """The page and the capture file, with the last input and what the last replay left, and what to do with them."""
+    page, capture = dot.with_suffix(".html"), dot.with_suffix(".hgcb")
+    page.write_text(recording.to_html(), encoding="utf-8")
+    report.say("html", str(page), f"page       {page}: open it in a browser")
+    contents, expected = ({buffer: buffer.to_host(np.float32)} for buffer in (buffers.x, buffers.result))
+    recording.save(capture, contents=contents, expected=expected)
+    processor = buffers.x.device.target.processor
+    report.say("capture", str(capture), f"saved      {capture}, to be tried on any {processor}, real or virtual:")
+    hints = (
+        f"hipgraph-cb replay {capture} --verify",
+        f"hipgraph-cb replay {capture} --against hip --replace-kernel soft_sign=ANOTHER_BUILD.hsaco",
+        f"hipgraph-cb diff {capture} ANOTHER.hgcb",
+        f"hipgraph-cb export {capture} --format perfetto -o {dot.with_suffix('.trace')}",
+    )
+    report.say("try", hints, "\n".join(f"           {hint}" for hint in hints))
 
 
 def _replay(

@@ -47,6 +47,9 @@ opencl tests/fixtures/memory/generic gfx942 0
 clang-19 -x assembler --target=amdgcn-amd-amdhsa -mcpu=gfx942 tests/fixtures/loader/relocated.s \
   -o tests/fixtures/loader/relocated.gfx942.hsaco
 chmod 644 tests/fixtures/loader/relocated.gfx942.hsaco
+clang-19 -x c --target=amdgcn-amd-amdhsa -mcpu=gfx942 -nogpulib -ffreestanding -nostdlib -O2 -mcode-object-version=5 \
+  -Wl,--unresolved-symbols=ignore-all tests/fixtures/loader/outside.c -o tests/fixtures/loader/outside.gfx942.hsaco
+chmod 644 tests/fixtures/loader/outside.gfx942.hsaco
 clang-19 -x c --target=amdgcn-amd-amdhsa -mcpu=gfx942 -nogpulib -ffreestanding -nostdlib -O1 -mcode-object-version=5 \
   tests/fixtures/virtual/indexed.c -o tests/fixtures/virtual/indexed.gfx942.hsaco
 chmod 644 tests/fixtures/virtual/indexed.gfx942.hsaco

@@ -23,6 +23,10 @@ _ABS32_LO, _ABS32_HI, _ABS64, _REL32, _REL64, _ABS32 = 1, 2, 3, 4, 5, 6
 _REL32_LO, _REL32_HI, _RELATIVE64 = 10, 11, 13
 
 
+class UndefinedSymbol(InvalidArgumentError):  # noqa: N818
+    """A code object leaves a symbol open, and nobody says where it is."""
+
+
 @dataclass(frozen=True)
 class LoadedKernel:
     """A kernel in device memory; `code_address` and `code_size` bound the executable segment it lies in."""
@@ -64,7 +68,8 @@ def load(
     Raises:
         OutOfMemory: the device has no room.
         UnimplementedError: a relocation type that is not known.
-        InvalidArgumentError: a relocation outside the segments, or of an undefined symbol.
+        InvalidArgumentError: a relocation outside the segments.
+        UndefinedSymbol: a relocation of a symbol that is neither in the code object nor in `defined`.
     """
     code_object = executable.code_object
     segments = code_object.loadable()
@@ -156,7 +161,7 @@ def _symbol_address(code_object: CodeObject, relocation: Relocation, base: int, 
             return address
     if relocation.symbol >= len(table) or table[relocation.symbol].section == 0:
         name = table[relocation.symbol].name if relocation.symbol < len(table) else f"#{relocation.symbol}"
-        raise InvalidArgumentError(
+        raise UndefinedSymbol(
             "a relocation refers to an undefined symbol",
             where=f"relocation at {relocation.address:#x}",
             found=repr(name),

@@ -119,14 +119,15 @@ class Client:
 
     # -- executables -----------------------------------------------------------------------------------------------
 
-    def load(self, code: bytes | str, gpu: int | None = None) -> Module:
-        return Module(self, (CORPUS / code).read_bytes() if isinstance(code, str) else code, gpu or self.gpu)
+    def load(self, code: bytes | str, gpu: int | None = None, prepare=lambda hsa, executable: None) -> Module:
+        data = (CORPUS / code).read_bytes() if isinstance(code, str) else code
+        return Module(self, data, gpu or self.gpu, prepare)
 
 
 class Module:
     """A frozen executable of one code object."""
 
-    def __init__(self, client: Client, code: bytes, gpu: int) -> None:
+    def __init__(self, client: Client, code: bytes, gpu: int, prepare) -> None:
         hsa = client.hsa
         self._client = client
         self._gpu = c_uint64(gpu)
@@ -135,6 +136,7 @@ class Module:
         client._made.append(("hsa_code_object_reader_destroy", self.reader))
         self.executable = out(hsa.hsa_executable_create_alt, 1, 0, None)
         client._made.append(("hsa_executable_destroy", self.executable))
+        prepare(hsa, self.executable)
         self.loaded = out(hsa.hsa_executable_load_agent_code_object, self.executable, gpu, self.reader, None)
         assert hsa.hsa_executable_freeze(self.executable, None) == 0
 

@@ -9,7 +9,7 @@ from hipgraph_cb.errors import HipGraphError, IncompatibleError
 from hipgraph_cb.executable.verify import verify
 from hipgraph_cb.virtual.callbacks import CallError
 from hipgraph_cb.virtual.hsa.status import Status
-from hipgraph_cb.virtual.loader import LoadedKernel, LoadedModule, load
+from hipgraph_cb.virtual.loader import LoadedKernel, LoadedModule, UndefinedSymbol, load
 from hipgraph_cb.virtual.memory import OutOfMemory
 
 if TYPE_CHECKING:
@@ -89,6 +89,8 @@ class Executable:
             module = load(self.runtime.memory, verify(reader.data, agent.gpu.target), defined=names)
         except IncompatibleError as error:
             raise CallError(Status.INCOMPATIBLE_ARGUMENTS, str(error)) from error
+        except UndefinedSymbol as error:
+            raise CallError(Status.VARIABLE_UNDEFINED, str(error)) from error
         except OutOfMemory as error:
             raise CallError(Status.OUT_OF_RESOURCES, str(error)) from error
         except HipGraphError as error:

@@ -128,6 +128,34 @@ def test_a_kernel_finds_its_variables_through_relocations(client, conformance, q
     assert client.read(conformance.info("counter", 21), 1, np.uint32)[0] == 7 + 30
 
 
+OUTSIDE = Path(__file__).resolve().parents[2] / "fixtures" / "loader" / "outside.gfx942.hsaco"
+
+
+def test_a_variable_that_the_code_object_leaves_open_has_to_be_defined(client, door):
+    assert status_of_loading(client, OUTSIDE.read_bytes()) == 0x1015
+    assert "'outside'" in door.fault_report()
+
+
+@pytest.mark.parametrize("whose", ["the agent's", "the program's"])
+def test_a_variable_that_the_program_defines_is_used(client, queue, whose):
+    variable, y, done = client.upload(np.array([41], np.uint32)), client.allocate(4), client.signal()
+
+    def define(hsa, executable):
+        if whose == "the agent's":
+            assert hsa.hsa_executable_agent_global_variable_define(executable, client.gpu, b"outside", variable) == 0
+        else:
+            assert hsa.hsa_executable_global_variable_define(executable, b"outside", variable) == 0
+            assert hsa.hsa_executable_global_variable_define(executable, b"outside", variable) == ALREADY_DEFINED
+
+    module = client.load(OUTSIDE.read_bytes(), prepare=define)
+    shape = (1, 1, 1)
+    kernarg = module.kernargs("add_outside", shape, shape, "Q", y)
+    queue.submit(dispatch(kernarg, shape, shape, **module.kernel("add_outside"), completion=done))
+    assert client.wait(done) == 0
+    assert (client.read(y, 1, np.uint32)[0], client.read(variable, 1, np.uint32)[0]) == (42, 5)
+    assert client.hsa.hsa_executable_global_variable_define(module.executable, b"other", variable) == FROZEN
+
+
 def test_a_symbol_that_is_not_there_is_told_with_those_that_are(client, module, door):
     symbol, agent = ctypes.c_uint64(), ctypes.c_uint64(client.gpu)
     find = client.hsa.hsa_executable_get_symbol_by_name

@@ -21,6 +21,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--isa", metavar="TARGET", help="list each instruction as done, approximate, excluded or absent instead"
     )
+    parser.add_argument(
+        "--functions", action="store_true", help="list each function of hip-python as implemented or absent instead"
+    )
 
 
 def run(options: argparse.Namespace) -> int:
@@ -28,7 +31,29 @@ def run(options: argparse.Namespace) -> int:
         facts = _instruction_facts(options.isa)
         print(json.dumps(facts, indent=2) if options.json else _as_text(facts))
         return 0
+    if options.functions:
+        facts = _function_facts()
+        print(json.dumps(facts, indent=2) if options.json else _as_text(facts))
+        return 0
     return _report(options)
+
+
+def _function_facts() -> dict[str, Any]:
+    """The functions of hip-python and those beyond them, with their state in the virtual libamdhip64."""
+    from hipgraph_cb.virtual.hip.absent import GROUPS
+    from hipgraph_cb.virtual.hip.function_list import function_states
+
+    states = function_states()
+    titles = {group.title: group.reason for group in GROUPS}
+    return {
+        "counts": {
+            "of hip-python": sum(state != "beyond hip-python" for state in states.values()),
+            **{state: list(states.values()).count(state) for state in ("implemented", "beyond hip-python")},
+            "absent": sum(state in titles for state in states.values()),
+        },
+        "absent because": titles,
+        "functions": states,
+    }
 
 
 def _instruction_facts(target: str) -> dict[str, Any]:
@@ -83,9 +108,11 @@ def _device_facts(ordinal: int) -> dict[str, Any]:
             "limits": {name: getattr(device.limits, name) for name in device.limits.__dataclass_fields__},
         }
         if device.is_virtual:
+            from hipgraph_cb.virtual.hip.deviations import NOT_COPIED
             from hipgraph_cb.virtual.isa.fidelity import DIFFERENCES
 
             facts["approximate"] = dict(DIFFERENCES)
+            facts["not copied from AMD's runtime"] = dict(NOT_COPIED)
     return facts
 
 

@@ -230,3 +230,30 @@ def _number(value):
 
 def _has_fields(value):
     return any(hasattr(value, name) for name in ("func", "dst", "extent", "fn", "devicePointer"))
+
+
+class RawLibrary:
+    """The library by ctypes with all C arguments, `raw.hipMalloc(byref(out), 16)`: returns the code."""
+
+    def __getattr__(self, function):
+        native = getattr(ctypes.CDLL("libamdhip64.so"), function)
+
+        def call(*arguments):
+            kept = [ctypes.create_string_buffer(each) if isinstance(each, bytes) else each for each in arguments]
+            return native(*[_passed(each) for each in kept])
+
+        setattr(self, function, call)
+        return call
+
+    def made(self, function, *arguments):
+        """What a function that has to succeed writes through its first pointer."""
+        out = ctypes.c_size_t(0)
+        code = getattr(self, function)(out, *arguments)
+        assert code == 0, f"{function} returned {code}"
+        return out.value
+
+
+def _passed(argument):
+    if isinstance(argument, ctypes._SimpleCData):
+        return ctypes.byref(argument)
+    return ctypes.c_size_t(address_of(argument))

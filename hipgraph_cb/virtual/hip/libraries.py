@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from hipgraph_cb.errors import HipGraphError
 from hipgraph_cb.virtual.callbacks import CallError
 from hipgraph_cb.virtual.hip.api import HANDLE, INT, POINTER, SIZE, UINT, api
 from hipgraph_cb.virtual.hip.codes import Code
@@ -55,7 +56,11 @@ def _load(runtime: HipRuntime, out: int, code: bytes) -> None:
 @api("hipLibraryLoadData", POINTER, POINTER, *_LOAD)
 def library_load_data(runtime: HipRuntime, out: int, code: int, *options: int) -> None:
     require(out and code)
-    _load(runtime, out, read_code(code))
+    try:
+        data = read_code(code)
+    except HipGraphError as error:
+        raise CallError(Code.INVALID_IMAGE, str(error)) from error
+    _load(runtime, out, data)
 
 
 @api("hipLibraryLoadFromFile", POINTER, POINTER, *_LOAD)

@@ -47,10 +47,23 @@ _SUBJECTS = (
 )
 
 
+def subjects() -> dict[str, list[str]]:
+    """What each subject is about, as its module says, -> the functions it exports."""
+    modules = [import_module(f"hipgraph_cb.virtual.hip.{subject}") for subject in _SUBJECTS]
+    listed: dict[str, list[str]] = {}
+    for module in modules:
+        title = (module.__doc__ or "").split("\n\n")[0].replace("\n", " ").strip()
+        listed[title] = sorted(
+            name
+            for name, function in FUNCTIONS.items()
+            if function.implementation is not None and function.implementation.__module__ == module.__name__
+        )
+    return {title: names for title, names in listed.items() if names}
+
+
 def load_library() -> NativeLibrary:
     """The native library with every function of the virtual runtime, not wired yet."""
-    for subject in _SUBJECTS:
-        import_module(f"hipgraph_cb.virtual.hip.{subject}")
+    subjects()
     exported = [ExportedFunction(MARKER, fallback=1)]
     for function in FUNCTIONS.values():
         fallback = Code.DEINITIALIZED if function.fallback is None else function.fallback

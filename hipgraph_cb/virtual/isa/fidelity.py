@@ -51,7 +51,10 @@ DIFFERENCES = MappingProxyType(
             "a packet is done; a failed packet makes its queue inactive, with the read index at that packet"
         ),
         "HSA access": "every GPU reaches every pool, whatever hsa_amd_agents_allow_access was told",
-        "host memory": "kernels reach device, pinned and managed memory, and no registered host memory",
+        "host memory": (
+            "kernels reach device, pinned and managed memory, and registered memory by its device pointer, which leads "
+            "to a copy that is brought up to date before a kernel and taken over after it"
+        ),
         "fresh memory": "device memory, LDS and registers start as 0xCD bytes; freed memory reads as a fault",
         "order": "workgroups run in chunks, and lanes of a wave store in lane order when they name one address",
         "status registers": (

@@ -1,0 +1,35 @@
+"""What AMD's HIP runtime was seen to do and this one does not, on purpose: shown by `hipgraph-cb doctor`."""
+
+from __future__ import annotations
+
+from types import MappingProxyType
+
+NOT_COPIED = MappingProxyType(
+    {
+        "memset nodes of rows": (
+            "AMD's launcher counts bytes where its kernel counts elements, and writes too much in each row when an "
+            "element has 2 or 4 bytes; here exactly the rows are written"
+        ),
+        "capture after a spoilt capture": (
+            "AMD's runtime keeps stale nodes, so the same stream cannot be captured again (1, then 904); here it can"
+        ),
+        "DOT output": "with the flags 4 and 0x200 AMD's output lacks a quotation mark; here it is always valid",
+        "wrong direction in a box": (
+            "AMD's runtime crashes when a hipMemcpy3DParms whose kind does not fit its addresses is launched; here the "
+            "launch returns hipErrorInvalidMemcpyDirection"
+        ),
+        "freed memory in nodes": (
+            "AMD's runtime crashes in hipGraphInstantiate (memset) or hipGraphLaunch (memcpy); here both return "
+            "hipErrorInvalidValue"
+        ),
+        "handles that are none": (
+            "AMD's runtime crashes on a func that is no hipFunction_t and on a graph that was destroyed; here they are "
+            "hipErrorInvalidDeviceFunction and hipErrorInvalidValue"
+        ),
+        "truncated code objects": "AMD's runtime crashes; here hipModuleLoadData returns hipErrorInvalidImage",
+        "unloaded modules": (
+            "AMD's runtime executes what lies in the freed memory; here the wait behind the launch returns "
+            "hipErrorIllegalAddress"
+        ),
+    }
+)

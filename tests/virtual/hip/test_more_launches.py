@@ -1,0 +1,40 @@
+"""Launches by a driver configuration and by work-items."""
+
+from __future__ import annotations
+
+import ctypes
+
+import numpy as np
+import pytest
+from support.hip_doors import structure
+
+from hipgraph_cb.virtual.hip.structures import DriverLaunchConfig
+
+
+@pytest.fixture
+def saxpy(program):
+    x, y = program.upload(np.ones(64, np.float32)), program.upload(np.zeros(64, np.float32))
+    return int(program.function()), program.saxpy(y, x, 5.0, 64), y
+
+
+def test_a_launch_by_a_driver_configuration(raw, program, saxpy):
+    function, arguments, y = saxpy
+    config = structure(DriverLaunchConfig, gridDim=(1, 1, 1), blockDim=(64, 1, 1))
+    assert raw.hipDrvLaunchKernelEx(config, function, arguments.table, 0) == 0
+    assert (program.download(y, 64) == 5).all()
+    assert raw.hipDrvLaunchKernelEx(0, function, arguments.table, 0) == 1
+    assert raw.hipDrvLaunchKernelEx(config, 0, arguments.table, 0) == 200
+
+
+@pytest.mark.parametrize("name", ["hipExtModuleLaunchKernel", "hipHccModuleLaunchKernel"])
+def test_a_launch_by_work_items(raw, program, saxpy, name):
+    function, arguments, y = saxpy
+    start, stop = raw.made("hipEventCreate"), raw.made("hipEventCreate")
+    launch = getattr(raw, name)
+    assert launch(function, 64, 1, 1, 32, 1, 1, 0, 0, arguments.table, 0, start, stop, 0) == 0
+    assert (program.download(y, 64) == 5).all()
+    elapsed = ctypes.c_float(-1)
+    assert raw.hipEventElapsedTime(elapsed, start, stop) == 0
+    assert elapsed.value >= 0
+    assert launch(function, 65, 1, 1, 32, 1, 1, 0, 0, arguments.table, 0, 0, 0, 0) == 1
+    assert launch(function, 64, 1, 1, 0, 1, 1, 0, 0, arguments.table, 0, 0, 0, 0) == 9

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from hipgraph_cb.virtual.isa import dpp
 from hipgraph_cb.virtual.isa.lane_mask import all_ones
 from hipgraph_cb.virtual.isa.registry import CompileContext, Compiled, UnsupportedInstruction, semantics
 from hipgraph_cb.virtual.isa.results import result_writer
@@ -36,8 +38,7 @@ def mask_source(code: int) -> int:
 @semantics(*CARRY_FORMS)
 def _compile_carry(instruction: Instruction, context: CompileContext) -> Compiled:
     first_sign, second_sign, carry_sign = CARRY_FORMS[instruction.mnemonic]
-    if instruction.fields.get("clamp", 0) or instruction.dpp is not None:
-        raise UnsupportedInstruction("clamp or DPP")
+    clamp, carried_lanes = bool(instruction.fields.get("clamp", 0)), _carried_lanes(instruction)
     first, second = sources(instruction, ("u32", "u32"), context)
     write = result_writer(instruction, "u32", context)
     is_long = instruction.format == "VOP3SD"
@@ -49,10 +50,20 @@ def _compile_carry(instruction: Instruction, context: CompileContext) -> Compile
         if carry_sign:
             total = total + np.int64(carry_sign) * state.read_mask(carry_in)
         carried = (total < 0) | (total > MASK32)
-        write(state, total.astype(np.uint32))
-        state.write_compare(carry_out, carried)
+        write(state, (np.clip(total, 0, MASK32) if clamp else total).astype(np.uint32))
+        lanes = carried_lanes(state)
+        state.write_compare(carry_out, carried if lanes is None else carried & lanes)
 
     return step
+
+
+def _carried_lanes(instruction: Instruction) -> Callable[[State], Any]:
+    """The lanes that have a carry: with DPP a lane whose source does not exist counts as off."""
+    if instruction.dpp is None:
+        return lambda state: None
+    if instruction.dpp["row_mask"] != 15 or instruction.dpp["bank_mask"] != 15:
+        raise UnsupportedInstruction("a carry under a row or bank mask")
+    return dpp.enabled_lanes(instruction)
 
 
 @semantics("v_mad_u64_u32", "v_mad_i64_i32")

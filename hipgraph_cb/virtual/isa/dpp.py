@@ -13,7 +13,7 @@ from hipgraph_cb.virtual.isa.registry import UnsupportedInstruction
 
 if TYPE_CHECKING:
     from hipgraph_cb.virtual.isa.instruction import Instruction
-    from hipgraph_cb.virtual.isa.state import Bits, State, Vector32
+    from hipgraph_cb.virtual.isa.state import Bits, State
 
 LaneMap = tuple[NDArray[np.int64], NDArray[np.bool_]]
 
@@ -58,14 +58,14 @@ def _map_of(instruction: Instruction) -> LaneMap:
     return np.where(exists, origin, 0), exists
 
 
-def source(instruction: Instruction) -> Callable[[State], Vector32]:
+def source(instruction: Instruction, width: int = 32) -> Callable[[State], NDArray[Any]]:
     """Reads source 0 through the lane map; a lane without a sound origin reads 0 (and is written if bound_ctrl)."""
     origin, exists = _map_of(instruction)
     register = (instruction.dpp or {})["src0"]
     all_exist = bool(exists.all())
 
-    def read(state: State) -> Vector32:
-        value = state.read_vgpr(register)
+    def read(state: State) -> NDArray[Any]:
+        value: NDArray[Any] = state.read_vgpr64(register) if width == 64 else state.read_vgpr(register)
         moved = value.take(origin, axis=1) if value.shape[1] == 64 else value
         if all_exist and state.exec is None:
             return moved

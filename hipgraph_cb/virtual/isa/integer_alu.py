@@ -187,6 +187,22 @@ def _saturating(function: Callable[[Words, Words], Words], kind: str) -> Callabl
     return apply
 
 
+def _saturating_sum(product: Callable[[Words, Words], Words], kind: str) -> Callable[..., Words]:
+    """`product` (in 64 bits) plus the third operand, clipped to the range of `kind`."""
+    info: Any = np.iinfo(DTYPES[kind])
+
+    def apply(a: Words, b: Words, c: Words) -> Words:
+        return np.clip(product(a, b).astype(_I64) + c.view(info.dtype).astype(_I64), info.min, info.max).astype(
+            info.dtype
+        )
+
+    return apply
+
+
+def _wide_product(a: Words, b: Words) -> Words:
+    return a.astype(_I64) * b.astype(_I64)
+
+
 def _addition(kind: str) -> dict[str, Operation]:
     signature = f"{kind} {kind} {kind}"
     return {
@@ -239,14 +255,46 @@ OPERATIONS: dict[str, Operation] = {
     "v_mul_i32_i24": operation("u32 u32 u32", _signed_product24),
     "v_mul_hi_u32_u24": operation("u32 u32 u32", lambda a, b: _high_unsigned(a & _LOW24, b & _LOW24)),
     "v_mul_hi_i32_i24": operation("i32 u32 u32", lambda a, b: _high_signed(signed24(a), signed24(b))),
-    "v_mad_u32_u24": operation("u32 u32 u32 u32", lambda a, b, c: _product24(a, b) + c),
-    "v_mad_i32_i24": operation("u32 u32 u32 u32", lambda a, b, c: _signed_product24(a, b) + c),
-    "v_mad_u16": operation("u16 u16 u16 u16", lambda a, b, c: a * b + c),
-    "v_mad_i16": operation("i16 i16 i16 i16", lambda a, b, c: a * b + c),
-    "v_mad_legacy_u16": operation("u16 u16 u16 u16", lambda a, b, c: a * b + c),
-    "v_mad_legacy_i16": operation("i16 i16 i16 i16", lambda a, b, c: a * b + c),
-    "v_mad_u32_u16": operation("u32 u16 u16 u32", lambda a, b, c: a.astype(_U32) * b + c),
-    "v_mad_i32_i16": operation("i32 i16 i16 i32", lambda a, b, c: a.astype(_I32) * b + c),
+    "v_mad_u32_u24": operation(
+        "u32 u32 u32 u32",
+        lambda a, b, c: _product24(a, b) + c,
+        saturating=_saturating_sum(lambda a, b: _wide_product(a & _LOW24, b & _LOW24), "u32"),
+    ),
+    "v_mad_i32_i24": operation(
+        "u32 u32 u32 u32",
+        lambda a, b, c: _signed_product24(a, b) + c,
+        saturating=_saturating_sum(lambda a, b: _wide_product(signed24(a), signed24(b)), "i32"),
+    ),
+    "v_mad_u16": operation(
+        "u16 u16 u16 u16",
+        lambda a, b, c: a * b + c,
+        saturating=_saturating_sum(_wide_product, "u16"),
+    ),
+    "v_mad_i16": operation(
+        "i16 i16 i16 i16",
+        lambda a, b, c: a * b + c,
+        saturating=_saturating_sum(_wide_product, "i16"),
+    ),
+    "v_mad_legacy_u16": operation(
+        "u16 u16 u16 u16",
+        lambda a, b, c: a * b + c,
+        saturating=_saturating_sum(_wide_product, "u16"),
+    ),
+    "v_mad_legacy_i16": operation(
+        "i16 i16 i16 i16",
+        lambda a, b, c: a * b + c,
+        saturating=_saturating_sum(_wide_product, "i16"),
+    ),
+    "v_mad_u32_u16": operation(
+        "u32 u16 u16 u32",
+        lambda a, b, c: a.astype(_U32) * b + c,
+        saturating=_saturating_sum(_wide_product, "u32"),
+    ),
+    "v_mad_i32_i16": operation(
+        "i32 i16 i16 i32",
+        lambda a, b, c: a.astype(_I32) * b + c,
+        saturating=_saturating_sum(_wide_product, "i32"),
+    ),
     "v_add3_u32": operation("u32 u32 u32 u32", lambda a, b, c: a + b + c),
     "v_lshl_add_u32": operation("u32 u32 u32 u32", lambda a, b, c: shift_left(a, b) + c),
     "v_add_lshl_u32": operation("u32 u32 u32 u32", lambda a, b, c: shift_left(a + b, c)),
@@ -266,13 +314,31 @@ OPERATIONS: dict[str, Operation] = {
     "v_alignbit_b32": operation(_B3, align_bits),
     "v_alignbyte_b32": operation(_B3, align_bytes),
     "v_perm_b32": operation(_B3, permute),
-    "v_sad_u8": operation("u32 u32 u32 u32", sum_byte_differences),
-    "v_sad_hi_u8": operation(
-        "u32 u32 u32 u32", lambda a, b, c: (sum_byte_differences(a, b, c & _U32(0)) << _U32(16)) + c
+    "v_sad_u8": operation(
+        "u32 u32 u32 u32",
+        sum_byte_differences,
+        saturating=_saturating_sum(lambda a, b: sum_byte_differences(a, b, a & _U32(0)), "u32"),
     ),
-    "v_sad_u16": operation("u32 u32 u32 u32", sum_half_differences),
-    "v_sad_u32": operation("u32 u32 u32 u32", lambda a, b, c: _absolute_difference(a, b) + c),
-    "v_msad_u8": operation("u32 u32 u32 u32", sum_byte_differences_masked),
+    "v_sad_hi_u8": operation(
+        "u32 u32 u32 u32",
+        lambda a, b, c: (sum_byte_differences(a, b, c & _U32(0)) << _U32(16)) + c,
+        saturating=_saturating_sum(lambda a, b: sum_byte_differences(a, b, a & _U32(0)) << _U32(16), "u32"),
+    ),
+    "v_sad_u16": operation(
+        "u32 u32 u32 u32",
+        sum_half_differences,
+        saturating=_saturating_sum(lambda a, b: sum_half_differences(a, b, a & _U32(0)), "u32"),
+    ),
+    "v_sad_u32": operation(
+        "u32 u32 u32 u32",
+        lambda a, b, c: _absolute_difference(a, b) + c,
+        saturating=_saturating_sum(_absolute_difference, "u32"),
+    ),
+    "v_msad_u8": operation(
+        "u32 u32 u32 u32",
+        sum_byte_differences_masked,
+        saturating=_saturating_sum(lambda a, b: sum_byte_differences_masked(a, b, a & _U32(0)), "u32"),
+    ),
     "v_lerp_u8": operation("u32 u32 u32 u32", average_bytes),
     "v_pack_b32_f16": operation("u32 b16 b16", lambda a, b: a.astype(_U32) | b.astype(_U32) << _U32(16)),
 }

@@ -88,9 +88,9 @@ def _half_writer(instruction: Instruction, register: int) -> Writer:
 
 
 def _dpp_writer(instruction: Instruction, width: int, register: int) -> Writer:
-    if width == 64:
-        raise UnsupportedInstruction("DPP on a 64-bit operand")
     enabled = dpp.enabled_lanes(instruction)
+    if width == 64:
+        return _wide_dpp_writer(enabled, register)
 
     def write(state: State, value: NDArray[Any]) -> None:
         word = value.view(np.uint16).astype(np.uint32) if width == 16 else value.view(np.uint32)
@@ -99,6 +99,18 @@ def _dpp_writer(instruction: Instruction, width: int, register: int) -> Writer:
             state.write_vgpr(register, word)
         else:
             state.write_vgpr_where(register, word, lanes)
+
+    return write
+
+
+def _wide_dpp_writer(enabled: Callable[[State], Any], register: int) -> Writer:
+    def write(state: State, value: NDArray[Any]) -> None:
+        lanes = enabled(state)
+        if lanes is None:
+            state.write_vgpr64(register, value.view(np.uint64))
+            return
+        with state.narrowed(np.array(state.full(lanes))):
+            state.write_vgpr64(register, value.view(np.uint64))
 
     return write
 

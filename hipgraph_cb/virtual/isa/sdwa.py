@@ -37,7 +37,7 @@ def source(instruction: Instruction, index: int, kind: str, code: int) -> Reader
     read = vector_reader32(register if scalar else register + VGPR_BASE, None, kind)
     selected = _select(read, fields[f"src{index}_sel"], bool(fields.get(f"src{index}_sext", 0)))
     negate, absolute = bool(fields.get(f"src{index}_neg", 0)), bool(fields.get(f"src{index}_abs", 0))
-    if (negate or absolute) and kind[0] != "f":
+    if (negate or absolute) and kind[0] not in "fb":
         raise UnsupportedInstruction("a sign modifier on an integer operand")
     return typed(selected, kind, negate=negate, absolute=absolute)
 

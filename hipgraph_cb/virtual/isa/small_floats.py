@@ -6,6 +6,7 @@ or the largest number when MODE.FP16_OVFL is set.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
@@ -13,8 +14,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hipgraph_cb.virtual.isa.operands import field
-from hipgraph_cb.virtual.isa.registry import CompileContext, Compiled, UnsupportedInstruction, semantics
-from hipgraph_cb.virtual.isa.state import State
+from hipgraph_cb.virtual.isa.registry import CompileContext, Compiled, semantics
+from hipgraph_cb.virtual.isa.results import result_writer
+from hipgraph_cb.virtual.isa.state import State, join
 from hipgraph_cb.virtual.isa.vector import operation, register_operations, source, source_codes
 
 if TYPE_CHECKING:
@@ -81,18 +83,15 @@ register_operations(
 @semantics("v_cvt_pk_f32_fp8", "v_cvt_pk_f32_bf8")
 def _compile_unpack(instruction: Instruction, context: CompileContext) -> Compiled:
     """Two codes, of the lower half or of the one that SDWA selects, to a pair of registers."""
-    del context
-    if instruction.dpp is not None:
-        raise UnsupportedInstruction("DPP on a pair of registers")
     values = values_of(instruction.mnemonic[-3:])
     (code,) = source_codes(instruction, 1)
-    read, destination = source(instruction, 0, "u32", code), instruction.fields["vdst"]
+    read = source(instruction, 0, "u32", code)
+    write = result_writer(replace(instruction, sdwa=None), "u64", context)  # SDWA cannot select part of a pair
 
     def step(state: State) -> None:
         word = read(state)
         low, high = values[word & _U32(0xFF)], values[word >> _U32(8) & _U32(0xFF)]
-        state.write_vgpr(destination, low.view(_U32))
-        state.write_vgpr(destination + 1, high.view(_U32))
+        write(state, join(low.view(_U32), high.view(_U32)))
 
     return step
 

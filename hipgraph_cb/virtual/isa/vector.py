@@ -83,9 +83,7 @@ def source(instruction: Instruction, index: int, kind: str, code: int) -> Reader
         negate = bool(instruction.dpp.get(f"src{index}_neg", 0))
         absolute = bool(instruction.dpp.get(f"src{index}_abs", 0))
     if code == DPP_SOURCE:
-        read: Reader = dpp.source(instruction)
-        if width_of(kind) == 64:
-            raise UnsupportedInstruction("DPP on a 64-bit operand")
+        read: Reader = dpp.source(instruction, width_of(kind))
     elif width_of(kind) == 64:
         read = vector_reader64(code, instruction.literal, kind)
     else:

@@ -29,8 +29,14 @@ def device(request):
 
 
 @pytest.fixture(scope="session")
-def kernels(device):
-    return device.load(FIXTURES / f"conformance.{device.target.processor}.hsaco")
+def conformance_kernels():
+    """Loads the suite's kernels on a device."""
+    return lambda device: device.load(FIXTURES / f"conformance.{device.target.processor}.hsaco")
+
+
+@pytest.fixture(scope="session")
+def kernels(device, conformance_kernels):
+    return conformance_kernels(device)
 
 
 @pytest.fixture(params=["direct", "slots"])

@@ -131,8 +131,9 @@ class Feeder:
             DeadlineExceededError: no room within the timeout.
         """
         count, done, first = len(words), 0, self.written
+        batch = count if count <= self.ring.size else self.ring.size // 2  # half, so that the GPU never runs dry
         while done < count:
-            room = self._room(min(count - done, self.ring.size))
+            room = self._room(min(count - done, batch))
             end = min(done + room, count)
             while end < count and end in uncuttable:
                 end -= 1

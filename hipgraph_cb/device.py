@@ -25,6 +25,7 @@ from hipgraph_cb.loaded import Executable, Export
 from hipgraph_cb.resource import Resource
 
 if TYPE_CHECKING:
+    from hipgraph_cb.backend.watching import Check
     from hipgraph_cb.executable.limits import DeviceLimits
     from hipgraph_cb.executable.target_id import TargetId
     from hipgraph_cb.executable.verify import VerifiedExecutable
@@ -105,7 +106,13 @@ class Program(Resource):
         return self._recording
 
     @abstractmethod
-    def replay(self, stream: Any = None, bindings: Sequence[Any] | None = None, mode: str = "graph") -> None:
+    def replay(
+        self,
+        stream: Any = None,
+        bindings: Sequence[Any] | None = None,
+        mode: str = "graph",
+        check: Check | None = None,
+    ) -> None:
         """Enqueue all commands once.
 
         Args:
@@ -113,6 +120,12 @@ class Program(Resource):
             bindings: what stands in for the slots, one entry for each; None keeps those of the replay before.
             mode: "graph" launches what was prepared; "stream" launches the same commands call by call, in the order of
                 the recording, for comparing.
+            check: run layer by layer, wait for each, and look at what its commands wrote: "nan" finds NaN where the
+                parameter points to a floating-point type, a callable gets every `backend.watching.Output` and returns
+                None or True for good, False or a text for bad. Slots need `bindings` then.
+
+        Raises:
+            CheckFailedError: an output fails the check; the message names the command, and no later layer was run.
         """
 
     def profile(self, repeats: int = 10, bindings: Sequence[Any] | None = None) -> Profile:

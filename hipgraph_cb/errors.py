@@ -110,6 +110,12 @@ class IncompatibleError(HipGraphError):
     status = "INCOMPATIBLE"
 
 
+class CheckFailedError(HipGraphError):
+    """What a command of a watched replay wrote is not what the check asks for."""
+
+    status = "DATA_LOSS"
+
+
 class _RuntimeApiError(HipGraphError):
     """A call into a GPU runtime that returned an error code."""
 

@@ -17,23 +17,10 @@ from hipgraph_cb.errors import HipGraphError
 from hipgraph_cb.recording.commands import Dispatch, DispatchIndirect, Location, Range
 from hipgraph_cb.recording.recording import Recording
 from hipgraph_cb.recording.resources import Slot
+from hipgraph_cb.recording.value_types import numpy_type
 
 Progress = Callable[[int, int], None]
 """Is told how many commands are done, and of how many."""
-
-_TYPES = {
-    "char": "int8",
-    "uchar": "uint8",
-    "short": "int16",
-    "ushort": "uint16",
-    "int": "int32",
-    "uint": "uint32",
-    "long": "int64",
-    "ulong": "uint64",
-    "half": "float16",
-    "float": "float32",
-    "double": "float64",
-}
 
 
 @dataclass(frozen=True)
@@ -120,10 +107,10 @@ def _dtype(recording: Recording, index: int, key: Key) -> str:
     if not isinstance(command, (Dispatch, DispatchIndirect)):
         return BYTES
     layout = recording.resources.executables[command.executable].verified.export(command.export).layout
-    types = {parameter.offset: parameter.type_name or "" for parameter in layout.parameters}
+    types = {parameter.offset: parameter.type_name for parameter in layout.parameters}
     for offset, place in command.pointers:
         if _is_in(place, key):
-            return _TYPES.get(types[offset].removesuffix("*").strip(), BYTES)
+            return numpy_type(types[offset]) or BYTES
     return BYTES
 
 

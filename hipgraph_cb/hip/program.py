@@ -13,6 +13,7 @@ from hipgraph_cb.backend.former import FormerBindings
 from hipgraph_cb.backend.modes import check_mode
 from hipgraph_cb.backend.resources import BoundResources
 from hipgraph_cb.backend.supported import check_supported
+from hipgraph_cb.backend.watching import watch
 from hipgraph_cb.device import Program
 from hipgraph_cb.errors import HipGraphError
 from hipgraph_cb.hip.buffer import HipBuffer
@@ -33,6 +34,7 @@ from hipgraph_cb.recording.commands import DispatchIndirect
 if TYPE_CHECKING:
     from hipgraph_cb.backend.handle import Handle
     from hipgraph_cb.backend.queue import LaunchQueue
+    from hipgraph_cb.backend.watching import Check
     from hipgraph_cb.hip.device import HipDevice
     from hipgraph_cb.hip.queue import Queue
     from hipgraph_cb.recording.bindings import BoundRange
@@ -90,9 +92,18 @@ class HipProgram(Program):
         self._resources.handles.extend(handle for handle in handles if handle is not None)
         return record
 
-    def replay(self, stream: Any = None, bindings: Sequence[Any] | None = None, mode: str = "graph") -> None:
+    def replay(
+        self,
+        stream: Any = None,
+        bindings: Sequence[Any] | None = None,
+        mode: str = "graph",
+        check: Check | None = None,
+    ) -> None:
         if self._closed:
             raise self.closed_error("replay")
+        if check is not None:
+            watch(self._device, self._recording, self._resources.objects, check, stream, bindings)
+            return
         queue = self._default_queue if stream is None else self._device.queue_of(stream)
         if self._api.device_count > 1:
             self._api.make_current()

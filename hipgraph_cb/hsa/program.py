@@ -14,6 +14,7 @@ from hipgraph_cb.backend.events import EventRecord
 from hipgraph_cb.backend.former import FormerBindings, handles_of
 from hipgraph_cb.backend.modes import check_mode
 from hipgraph_cb.backend.resources import BoundResources
+from hipgraph_cb.backend.watching import watch
 from hipgraph_cb.device import Program
 from hipgraph_cb.errors import HipGraphError
 from hipgraph_cb.hsa.event import EventSignals, HsaEvent
@@ -29,6 +30,7 @@ from hipgraph_cb.recording.profile import Span
 if TYPE_CHECKING:
     from hipgraph_cb.backend.handle import Handle
     from hipgraph_cb.backend.queue import LaunchQueue
+    from hipgraph_cb.backend.watching import Check
     from hipgraph_cb.hsa.device import HsaDevice
     from hipgraph_cb.hsa.executable import KernelCode
     from hipgraph_cb.hsa.image import Image
@@ -65,9 +67,18 @@ class HsaProgram(Program):
     def device(self) -> HsaDevice:
         return self._device
 
-    def replay(self, stream: Any = None, bindings: Sequence[Any] | None = None, mode: str = "graph") -> None:
+    def replay(
+        self,
+        stream: Any = None,
+        bindings: Sequence[Any] | None = None,
+        mode: str = "graph",
+        check: Check | None = None,
+    ) -> None:
         if self._closed:
             raise self.closed_error("replay")
+        if check is not None:
+            watch(self._device, self._recording, self._resources.objects, check, stream, bindings)
+            return
         queue = self._default_queue if stream is None else self._device.queue_of(stream)
         check_mode(mode)
         words = self._image.words if mode == "graph" else self._image.words_in_order

@@ -174,9 +174,12 @@ class CommandBuffer(EventVerbs):
         else:
             self._finish(State.FAILED, error)
 
-    def replay(self, stream: Any = None, bindings: Sequence[Any] | None = None, mode: str = "graph") -> None:
+    def replay(
+        self, stream: Any = None, bindings: Sequence[Any] | None = None, mode: str = "graph", check: Any = None
+    ) -> None:
         """`program.replay(...)`."""
-        self.program.replay(stream=stream, bindings=bindings, mode=mode)
+        watched = {} if check is None else {"check": check}
+        self.program.replay(stream=stream, bindings=bindings, mode=mode, **watched)
 
     def execution_barrier(
         self,

@@ -14,5 +14,12 @@ def device():
 
 
 @pytest.fixture(scope="session")
+def other_device():
+    """The same GPU behind the other backend."""
+    with open_device("hsa") as device:
+        yield device
+
+
+@pytest.fixture(scope="session")
 def kernels(device):
     return device.load(FIXTURES / f"conformance.{device.target.processor}.hsaco", label="conformance")

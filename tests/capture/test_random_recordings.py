@@ -4,9 +4,10 @@ import numpy as np
 import pytest
 from support.fakes import FakeExecutable
 from support.kernels import verified
-from support.random_recording import EVERYTHING, MOVES, SLOTS, NoDevice, Writer, contents
+from support.random_recording import EVERYTHING, SLOTS, NoDevice, Writer, contents
 
 from hipgraph_cb import Recording, Slot
+from hipgraph_cb.capture.against import first_divergence
 from hipgraph_cb.capture.file import load, save
 from hipgraph_cb.capture.session import Session
 
@@ -30,24 +31,40 @@ def test_a_loaded_recording_is_equal_and_saves_as_the_same_file(seed, tmp_path):
 
 
 @pytest.mark.parametrize("seed", [*SHORT, *LONG])
-def test_a_replay_of_the_file_leaves_the_bytes_that_the_recording_leaves(seed, device, kernels, tmp_path):
-    recording = Writer(seed, device, kernels, MOVES).recording()
+def test_the_file_replays_on_both_backends_to_the_bytes_that_the_recording_leaves(
+    seed, device, other_device, kernels, tmp_path
+):
+    # Every second file is made on the other backend.
+    makers = (device, other_device)
+    maker = makers[seed % 2]
+    executable = kernels if maker is device else maker.load(kernels.verified.data, "conformance")
+    recording = Writer(seed, maker, executable, EVERYTHING).recording()
     given = contents(seed)
-    slots = [device.from_host(each) for each in given[:SLOTS]]
-    buffers = {id: recording.resources[id] for id in recording.resources.buffers}
-    for id, buffer in buffers.items():
-        buffer.write(given[SLOTS + id % 5])
+    slots = [maker.from_host(each) for each in given[:SLOTS]]
+    for id in recording.resources.buffers:
+        recording.resources[id].write(given[SLOTS + id % 5])
     stored = {**recording.snapshot(), **{Slot(index): given[index] for index, _ in enumerate(recording.slots)}}
-    with device.program(recording) as program:
+    with maker.program(recording) as program:
         program.replay(bindings=slots)
     left = {**recording.snapshot(), **{Slot(index): slots[index].to_host() for index in range(len(recording.slots))}}
     recording.save(tmp_path / "a.hgcb", contents=stored, expected=left)
     capture = load(tmp_path / "a.hgcb")
-    with Session(capture, device) as session:
-        session.restore()
-        session.replay()
-        assert list(session.differences()) == []
-        found = session.contents()
-    assert all(np.array_equal(np.frombuffer(found[key], np.uint8), value) for key, value in left.items())
+    for replayer in makers:
+        with Session(capture, replayer) as session:
+            session.restore()
+            session.replay()
+            assert list(session.differences()) == []
+            found = session.contents()
+        assert all(np.array_equal(np.frombuffer(found[key], np.uint8), value) for key, value in left.items())
     save(capture.recording, tmp_path / "b.hgcb", contents=capture.contents, expected=capture.expected)
     assert (tmp_path / "a.hgcb").read_bytes() == (tmp_path / "b.hgcb").read_bytes()
+
+
+@pytest.mark.parametrize("seed", [*range(6), *[pytest.param(seed, marks=pytest.mark.long) for seed in range(6, 40)]])
+def test_layer_by_layer_both_backends_leave_equal_memory(seed, device, other_device, kernels, tmp_path):
+    recording = Writer(seed, device, kernels, EVERYTHING).recording()
+    given = contents(seed)
+    recording.save(tmp_path / "a.hgcb", contents={Slot(index): given[index] for index, _ in enumerate(recording.slots)})
+    capture = load(tmp_path / "a.hgcb")
+    with Session(capture, device) as first, Session(capture, other_device) as second:
+        assert first_divergence(first, second) is None

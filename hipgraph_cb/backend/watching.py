@@ -1,0 +1,172 @@
+"""Replays that are watched: layer by layer, with a look at what every command wrote, up to the first that fails."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any
+
+from hipgraph_cb.errors import CheckFailedError, InvalidArgumentError
+from hipgraph_cb.recording.bindings import BoundRange, resolve
+from hipgraph_cb.recording.commands import Dispatch, DispatchIndirect, Location, Range
+from hipgraph_cb.recording.hazards import AccessReader
+from hipgraph_cb.recording.value_types import numpy_type
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from hipgraph_cb.device import Device
+    from hipgraph_cb.recording.recording import Recording
+
+NAN = "nan"
+_FLOATS = ("float16", "float32", "float64")
+
+
+@dataclass(frozen=True)
+class Output:
+    """Memory that a command wrote, or may have written where its access is not known.
+
+    Attributes:
+        command: the index of the command.
+        where: how messages call the command.
+        name: the kernel's parameter, or "target".
+        place: the bytes, as messages call them.
+        dtype: the element type that the parameter states, or None.
+        data: the bytes as elements of that type, else as uint8.
+    """
+
+    command: int
+    where: str
+    name: str
+    place: str
+    dtype: str | None
+    data: NDArray[Any]
+
+
+Check = str | Callable[[Output], Any]
+"""`"nan"`, or what looks at one output and returns None or True for good, False or a text for bad."""
+
+
+def watch(
+    device: Device,
+    recording: Recording,
+    objects: Mapping[int, object],
+    check: Check,
+    stream: Any,
+    bindings: Sequence[Any] | None,
+) -> None:
+    """Replay layer by layer and wait for each; see `Program.replay`.
+
+    Raises:
+        CheckFailedError: an output is bad; commands of later layers were not run.
+        InvalidArgumentError: no such check, or nothing that it could look at.
+    """
+    table = resolve(recording, bindings, objects=objects, owner=device)
+    watcher = _Watcher(recording, objects, table)
+    judge = _judge(check, watcher)
+    resources: dict[int | str, object] = {id: objects[id] for id in _ids(recording)}
+    for start, stop in pairwise((*recording.layer_starts, len(recording))):
+        with device.program(recording.part(range(start, stop)), resources) as program:
+            program.replay(stream, bindings)
+            device.synchronize()
+        for index in range(start, stop):
+            for output in watcher.outputs(index):
+                _apply(judge, output)
+
+
+def _ids(recording: Recording) -> Iterator[int]:
+    table = recording.resources
+    yield from table.buffers
+    yield from table.executables
+    yield from table.events
+
+
+def _judge(check: Check, watcher: _Watcher) -> Callable[[Output], Any]:
+    if callable(check):
+        return check
+    if check != NAN:
+        raise InvalidArgumentError("replay: unknown check", found=repr(check), allowed="'nan' or a callable")
+    if not watcher.has_floats():
+        raise InvalidArgumentError(
+            "replay: no output can be looked at for NaN",
+            found="no pointer to a floating-point type among the parameters",
+            next_step="pass a callable: check=lambda output: not numpy.isnan(output.data.view('float32')).any()",
+        )
+    return _nan
+
+
+def _nan(output: Output) -> str | None:
+    import numpy
+
+    if output.dtype not in _FLOATS:
+        return None
+    wrong = numpy.flatnonzero(numpy.isnan(output.data))
+    return f"NaN in {wrong.size} of {output.data.size} elements, first in element {wrong[0]}" if wrong.size else None
+
+
+def _apply(judge: Callable[[Output], Any], output: Output) -> None:
+    verdict = judge(output)
+    if verdict is None or verdict is True:
+        return
+    raise CheckFailedError(
+        "what a command wrote fails the check",
+        where=output.where,
+        found=f"{verdict if isinstance(verdict, str) else 'the check says no'}, in {output.name} = {output.place}",
+        next_step="later layers have not run; the buffers are as this layer left them",
+    )
+
+
+class _Watcher:
+    """Finds and reads what commands write."""
+
+    def __init__(self, recording: Recording, objects: Mapping[int, object], table: Mapping[int, BoundRange]) -> None:
+        self._recording = recording
+        self._objects = objects
+        self._table = table
+        self._accesses = AccessReader(recording)
+
+    def has_floats(self) -> bool:
+        """Whether any output has a stated floating-point type."""
+        return any(
+            dtype in _FLOATS for index in range(len(self._recording)) for _place, _name, dtype in self._written(index)
+        )
+
+    def outputs(self, index: int) -> Iterator[Output]:
+        for place, name, dtype in self._written(index):
+            data = self._read(place)
+            if dtype is not None and data.size % _itemsize(dtype) == 0:
+                data = data.view(dtype)
+            else:
+                dtype = None
+            text = self._recording.describe_place(place)
+            if data.size:
+                yield Output(index, self._recording.where(index), name, text, dtype, data)
+
+    def _written(self, index: int) -> Iterator[tuple[Location, str, str | None]]:
+        """The places that a command writes, each with the parameter's label and its element type."""
+        command = self._recording[index]
+        stated: dict[Location, tuple[str, str | None]] = {}
+        if isinstance(command, (Dispatch, DispatchIndirect)):
+            verified = self._recording.resources.executables[command.executable].verified
+            parameters = {each.offset: each for each in verified.exports[command.export].layout.parameters}
+            for offset, place in command.pointers:
+                parameter = parameters[offset]
+                stated.setdefault(place, (parameter.label, numpy_type(parameter.type_name)))
+        for access in self._accesses.of(index):
+            if access.writes:
+                yield access.place, *stated.get(access.place, ("target", None))
+
+    def _read(self, place: Location) -> NDArray[Any]:
+        if isinstance(place, Range):
+            bound = BoundRange(self._objects[place.resource], place.offset, place.length)
+        else:
+            bound = self._table[place.slot].part(place)
+        data: NDArray[Any] = bound.buffer.view(bound.offset, bound.length).to_host()
+        return data
+
+
+def _itemsize(dtype: str) -> int:
+    import numpy
+
+    return numpy.dtype(dtype).itemsize

@@ -25,13 +25,13 @@ from hipgraph_cb.loaded import Executable, Export
 from hipgraph_cb.resource import Resource
 
 if TYPE_CHECKING:
-    from hipgraph_cb.backend.watching import Check
     from hipgraph_cb.executable.limits import DeviceLimits
     from hipgraph_cb.executable.target_id import TargetId
     from hipgraph_cb.executable.verify import VerifiedExecutable
     from hipgraph_cb.foreign.memory import ForeignMemory
     from hipgraph_cb.recording.command_buffer import CommandBuffer
     from hipgraph_cb.recording.dependencies import JoinPolicy
+    from hipgraph_cb.recording.outputs import Check
     from hipgraph_cb.recording.profile import Profile, Span
     from hipgraph_cb.recording.recording import Recording
 
@@ -121,7 +121,7 @@ class Program(Resource):
             mode: "graph" launches what was prepared; "stream" launches the same commands call by call, in the order of
                 the recording, for comparing.
             check: run layer by layer, wait for each, and look at what its commands wrote: "nan" finds NaN where the
-                parameter points to a floating-point type, a callable gets every `backend.watching.Output` and returns
+                parameter points to a floating-point type, a callable gets every `recording.outputs.Output` and returns
                 None or True for good, False or a text for bad. Slots need `bindings` then.
 
         Raises:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
@@ -11,6 +10,7 @@ from hipgraph_cb.errors import CheckFailedError, InvalidArgumentError
 from hipgraph_cb.recording.bindings import BoundRange, resolve
 from hipgraph_cb.recording.commands import Dispatch, DispatchIndirect, Location, Range
 from hipgraph_cb.recording.hazards import AccessReader
+from hipgraph_cb.recording.outputs import Check, Output
 from hipgraph_cb.recording.value_types import numpy_type
 
 if TYPE_CHECKING:
@@ -21,31 +21,6 @@ if TYPE_CHECKING:
 
 NAN = "nan"
 _FLOATS = ("float16", "float32", "float64")
-
-
-@dataclass(frozen=True)
-class Output:
-    """Memory that a command wrote, or may have written where its access is not known.
-
-    Attributes:
-        command: the index of the command.
-        where: how messages call the command.
-        name: the kernel's parameter, or "target".
-        place: the bytes, as messages call them.
-        dtype: the element type that the parameter states, or None.
-        data: the bytes as elements of that type, else as uint8.
-    """
-
-    command: int
-    where: str
-    name: str
-    place: str
-    dtype: str | None
-    data: NDArray[Any]
-
-
-Check = str | Callable[[Output], Any]
-"""`"nan"`, or what looks at one output and returns None or True for good, False or a text for bad."""
 
 
 def watch(

@@ -34,11 +34,11 @@ from hipgraph_cb.recording.commands import DispatchIndirect
 if TYPE_CHECKING:
     from hipgraph_cb.backend.handle import Handle
     from hipgraph_cb.backend.queue import LaunchQueue
-    from hipgraph_cb.backend.watching import Check
     from hipgraph_cb.hip.device import HipDevice
     from hipgraph_cb.hip.queue import Queue
     from hipgraph_cb.recording.bindings import BoundRange
     from hipgraph_cb.recording.dependencies import JoinPolicy
+    from hipgraph_cb.recording.outputs import Check
     from hipgraph_cb.recording.profile import Span
     from hipgraph_cb.recording.recording import Recording
 

@@ -30,12 +30,12 @@ from hipgraph_cb.recording.profile import Span
 if TYPE_CHECKING:
     from hipgraph_cb.backend.handle import Handle
     from hipgraph_cb.backend.queue import LaunchQueue
-    from hipgraph_cb.backend.watching import Check
     from hipgraph_cb.hsa.device import HsaDevice
     from hipgraph_cb.hsa.executable import KernelCode
     from hipgraph_cb.hsa.image import Image
     from hipgraph_cb.hsa.queue import HsaQueue
     from hipgraph_cb.recording.bindings import BoundRange
+    from hipgraph_cb.recording.outputs import Check
     from hipgraph_cb.recording.recording import Recording
 
 

@@ -26,10 +26,10 @@ from hipgraph_cb.hip.indirect import IndirectLauncher
 from hipgraph_cb.hip.joins import Joiner
 from hipgraph_cb.hip.planned import IN_GRAPHS
 from hipgraph_cb.hip.rebinding import SlotRecord
-from hipgraph_cb.hip.sections import Scope, steps_of
+from hipgraph_cb.hip.sections import Scope, has_indirect, steps_of
 from hipgraph_cb.hip.timing import CommandTimer
 from hipgraph_cb.recording.bindings import resolve
-from hipgraph_cb.recording.commands import DispatchIndirect
+from hipgraph_cb.recording.commands import Dispatch, DispatchIndirect
 
 if TYPE_CHECKING:
     from hipgraph_cb.backend.handle import Handle
@@ -74,6 +74,8 @@ class HipProgram(Program):
         self._slots: SlotRecord | None = None
         self._arguments: CommandArguments | None = None
         self._has_slots = bool(recording.slots)
+        if self._has_slots or has_indirect(recording):
+            self._look_up_kernels()
         if not self._has_slots:
             self._build(CommandArguments(self._resources))
         self._retire = weakref.finalize(self, device.backlog.retire, self._needs)
@@ -82,6 +84,18 @@ class HipProgram(Program):
     @property
     def device(self) -> HipDevice:
         return self._device
+
+    def _look_up_kernels(self) -> None:
+        """Ask for every kernel now: the executable may be closed before the replay that needs it (R5)."""
+        nested = (entry.recording for entry in self._recording.resources.recordings.values())
+        kernels = {
+            (command.executable, command.export)
+            for recording in (self._recording, *nested)
+            for command in recording.commands
+            if isinstance(command, (Dispatch, DispatchIndirect))
+        }
+        for executable, export in sorted(kernels):
+            self._resources.executables[executable].function(export)
 
     def _event_record(self) -> EventRecord[HipEvent] | None:
         """The events, which live as long as the program; None where there are none."""

@@ -7,6 +7,8 @@ import weakref
 import numpy as np
 import pytest
 
+from hipgraph_cb import Slot
+
 
 class Things:
     """Everything that one small program is made of."""
@@ -75,3 +77,22 @@ def test_letting_go_of_everything_with_work_in_flight(device, kernels):
     gc.collect()
     device.synchronize()
     assert device.fault_report() == before
+
+
+@pytest.mark.parametrize("mode", ["graph", "stream"])
+def test_an_executable_may_be_closed_before_the_replay_that_needs_its_kernels(device, kernels, zeros, mode):
+    executable, counts = device.load(kernels.verified.data), device.from_host(np.array([4, 1, 1], np.uint32))
+    slots, indirect, x, y = (
+        device.command_buffer(binding_capacity=1).begin(),
+        device.command_buffer().begin(),
+        zeros(16),
+        zeros(16),
+    )
+    slots.dispatch(executable["workgroup_ids"], 4, args=[Slot(0)])
+    indirect.dispatch_indirect(executable["workgroup_ids"], counts, args=[y])
+    slots.end()
+    indirect.end()
+    executable.close()
+    slots.replay(bindings=[x], mode=mode)
+    indirect.replay(mode=mode)
+    assert x.to_host(np.uint32).tolist() == y.to_host(np.uint32).tolist() == [0, 1, 2, 3]

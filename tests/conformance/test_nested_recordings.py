@@ -1,5 +1,7 @@
 """Recordings within recordings, with and without slots, replayed and rebound."""
 
+import gc
+
 import numpy as np
 import pytest
 
@@ -130,3 +132,20 @@ def test_a_replacement_reaches_into_nested_recordings(device, affine, zeros):
     device.program(cb.recording, resources={"out": other}).replay()
     assert other.to_host(np.uint32).tolist() == [1, 2, 3, 4]
     assert y.to_host(np.uint32).tolist() == [0] * 4
+
+
+def test_the_outer_program_owns_all_that_the_nested_recording_needs(device, kernels, zeros):
+    """Nothing but the outer program and the target is left when it is replayed."""
+    target = zeros(16)
+    source = device.from_host(words([1, 2, 3, 4]))
+    with device.command_buffer() as inner:
+        inner.dispatch(kernels["scale_and_offset"], 1, bindings=[source, target], constants=[5, 0])
+    with device.command_buffer() as cb:
+        cb.execute_commands(inner)
+    program = cb.program
+    inner.program.close()
+    source.close()
+    del inner, source, cb
+    gc.collect()
+    program.replay()
+    assert target.to_host(np.uint32).tolist() == [5, 10, 15, 20]

@@ -110,13 +110,8 @@ def make_copy(
     place = narrow(resources, whole_target, start[1], length, "target_offset")
     if origin is None or place is None:
         return None
-    if (
-        resources.validate
-        and isinstance(origin, Range)
-        and isinstance(place, Range)
-        and origin.resource == place.resource
-    ):
-        check_apart(origin, place, resources.name(place.resource))
+    if resources.validate and type(origin) is type(place) and origin[0] == place[0]:
+        check_apart(origin, place, resources.name(place[0]) if isinstance(place, Range) else f"slot {place[0]}")
     return Copy(origin, place, label)
 
 

@@ -174,16 +174,18 @@ def check_same_length(source: int | None, target: int | None) -> None:
 
 
 class Extent(Protocol):
-    """Bytes of some buffer."""
+    """Bytes of some buffer; `length` None where only the binding table knows."""
 
     @property
     def offset(self) -> int: ...
     @property
-    def length(self) -> int: ...
+    def length(self) -> int | None: ...
 
 
 def check_apart(source: Extent, target: Extent, name: str) -> None:
     """Refuse a copy within one buffer whose source and target share bytes: the order of the moves is not defined."""
+    if source.length is None or target.length is None:
+        return  # asked again when the binding is known
     if source.offset < target.offset + target.length and target.offset < source.offset + source.length:
         raise InvalidArgumentError(
             "source and target of the copy overlap",

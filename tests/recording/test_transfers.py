@@ -304,6 +304,19 @@ def test_the_whole_buffer_overlaps_its_own_view(cb, x):
         cb.copy_buffer(x, x.view(4000, 96), length=96, source_offset=3990)
 
 
+def test_copies_within_one_slot_must_not_overlap_where_both_lengths_are_known(cb):
+    with pytest.raises(InvalidArgumentError) as caught:
+        cb.copy_buffer(Slot(2, 0, 16), Slot(2, 8, 16))
+    assert str(caught.value) == (
+        "source and target of the copy overlap\n"
+        "  where: command 0 in 'step'\n"
+        "  found: bytes 0 to 16 and 8 to 24 of slot 2\n"
+        "  next: copy through a scratch buffer"
+    )
+    cb.copy_buffer(Slot(2, 0, 16), Slot(2, 16, 16))
+    cb.copy_buffer(Slot(2, 0, 16), Slot(1, 8, 16))
+
+
 def test_slots_stand_where_buffers_stand(cb, x):
     cb.fill_buffer(Slot(0, 4, 8), 0)
     cb.update_buffer(Slot(1, 4), b"abcd", offset=2)

@@ -59,6 +59,7 @@ class CodeObject:
         self.code_object_version = self.abi_version + 2
         self.target = TargetId.from_elf_flags(self.flags, self.abi_version)
         self.segments = _read_segments(data)
+        _check_sections(data)
         self._dynamic_symbols = defined_dynamic_symbols(self.symbol_table)
 
     def loadable(self) -> tuple[Segment, ...]:
@@ -241,6 +242,14 @@ def truncated(what: str, offset: int, size: int, length: int) -> OutOfRangeError
         allowed=f"a range inside the file's {length} bytes",
         next_step="the file is truncated; build or copy it again",
     )
+
+
+def _check_sections(data: bytes) -> None:
+    """The section headers come last in a file, so where they are cut off the file is; AMD's runtime reads them."""
+    (offset,) = struct.unpack_from("<Q", data, 40)
+    row_size, count = struct.unpack_from("<HH", data, 58)
+    if count and offset + row_size * count > len(data):
+        raise truncated("the section header table", offset, row_size * count, len(data))
 
 
 def _find_note(data: bytes, segment: Segment) -> tuple[int, bytes] | None:

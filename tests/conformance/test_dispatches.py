@@ -134,3 +134,26 @@ def test_a_global_variable_is_device_memory(device, kernels, zeros):
     assert out.to_host(np.uint32).tolist() == [110]
     cb.replay()
     assert counter.to_host(np.uint32).tolist() == [110 + [10, 20, 30, 40][110 & 3]]
+
+
+def test_input_that_was_there_before_is_dispatched_once(device, kernels, run, zeros):
+    source, target = device.from_host(words(1, 2, 3, 4)), zeros(16)
+
+    def record(cb, a, b):
+        cb.dispatch(kernels["scale_and_offset"], 1, bindings=[a, b], constants=[2, 5])
+        cb.execution_barrier()
+
+    run(record, source, target)
+    assert target.to_host(np.uint32).tolist() == [7, 9, 11, 13]
+
+
+def test_two_dispatches_of_one_command_buffer_go_to_two_bindings(kernels, run, zeros):
+    first, second = zeros(128), zeros(128)
+
+    def record(cb, a, b):
+        cb.dispatch(kernels["workgroup_ids"], 32, bindings=[a])
+        cb.dispatch(kernels["workgroup_ids"], 32, bindings=[b])
+        cb.execution_barrier()
+
+    run(record, first, second)
+    assert first.to_host(np.uint32).tolist() == second.to_host(np.uint32).tolist() == list(range(32))

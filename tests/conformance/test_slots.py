@@ -1,7 +1,9 @@
 """Slots are filled at replay; a new binding holds from the next replay on."""
 
 import gc
+import os
 import weakref
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -37,6 +39,44 @@ def test_one_recording_with_different_outputs(device, kernels, zeros):
         cb.replay(bindings=[target])
     for target in targets:
         assert target.to_host(np.uint32).tolist() == list(range(64))
+
+
+def test_two_dispatches_submitted_five_times_with_new_buffers(device, kernels, zeros):
+    with device.command_buffer(binding_capacity=2) as cb:
+        cb.dispatch(kernels["workgroup_ids"], 32, bindings=[Slot(0)])
+        cb.execution_barrier()
+        cb.dispatch(kernels["workgroup_ids"], 32, bindings=[Slot(1)])
+    tables = [[zeros(128), zeros(128)] for _ in range(5)]
+    for table in tables:
+        cb.replay(bindings=table)
+    for first, second in tables:
+        assert first.to_host(np.uint32).tolist() == second.to_host(np.uint32).tolist() == list(range(32))
+
+
+def test_ten_thousand_rebinds_leave_memory_flat(device, zeros):
+    """Memory of the process, and what waits for launches, after 2 000 rebinds and after 10 000."""
+    tables = [[zeros(128)], [zeros(128)]]
+    with device.command_buffer(binding_capacity=1) as cb:
+        cb.fill_buffer(Slot(0), 5)
+
+    def rebind(times):
+        for index in range(times):
+            cb.replay(bindings=tables[index % 2])
+            if index % 100 == 99:
+                device.synchronize()
+        gc.collect()
+        return resident_bytes()
+
+    before = rebind(2_000)
+    after = rebind(8_000)
+    assert after - before < 4 << 20
+    assert len(device.backlog) == 0
+    for (buffer,) in tables:
+        assert set(buffer.to_host(np.uint32)) == {5}
+
+
+def resident_bytes():
+    return int(Path("/proc/self/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
 
 
 def test_without_a_table_the_one_before_holds(device, zeros):

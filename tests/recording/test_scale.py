@@ -6,8 +6,11 @@ import sys
 import pytest
 from support.fakes import FakeBuffer
 
+from hipgraph_cb.recording import bindings
+from hipgraph_cb.recording.bindings import resolve
 from hipgraph_cb.recording.command_buffer import CommandBuffer
 from hipgraph_cb.recording.dependencies import JoinPolicy
+from hipgraph_cb.recording.resources import Slot
 
 COUNT = 20_000
 
@@ -59,3 +62,21 @@ def test_recording_the_same_calls_again_gives_an_equal_value():
 
     assert record() == record()
     assert [command.pattern for command in record()] == [(0xBD370000 + i).to_bytes(4, "little") for i in range(512)]
+
+
+def test_rebinding_reads_a_long_recording_once(monkeypatch):
+    """What a replay costs follows from its table, not from the length of the recording."""
+    buffers = [FakeBuffer(64), FakeBuffer(64)]
+    with CommandBuffer(binding_capacity=1) as cb:
+        for _ in range(COUNT):
+            cb.fill_buffer(Slot(0, 0, 64), 1)
+    reads = []
+
+    def locations(command):
+        reads.append(command)
+        return iter((command.target,))
+
+    monkeypatch.setattr(bindings, "locations", locations)
+    for index in range(100):
+        resolve(cb.recording, [buffers[index % 2]])
+    assert len(reads) == COUNT

@@ -7,17 +7,23 @@ from support.fakes import FakeBuffer, FakeEvent, FakeProgram, saxpy
 
 from hipgraph_cb.errors import FailedPreconditionError, HipGraphError, OutOfRangeError
 from hipgraph_cb.recording.command_buffer import CommandBuffer, State
+from hipgraph_cb.recording.recording import Recording
 
 VERBS = (
     "fill_buffer",
     "update_buffer",
     "copy_buffer",
+    "discard_buffer",
     "dispatch",
     "dispatch_indirect",
     "execute_commands",
     "signal_event",
     "reset_event",
     "wait_events",
+    "push_constants",
+    "push_descriptor_set",
+    "begin_debug_group",
+    "end_debug_group",
     "execution_barrier",
     "end",
 )
@@ -36,14 +42,30 @@ def verbs(cb):
         "fill_buffer": lambda: cb.fill_buffer(x, 0),
         "update_buffer": lambda: cb.update_buffer(x, b"1234"),
         "copy_buffer": lambda: cb.copy_buffer(x, y),
+        "discard_buffer": lambda: cb.discard_buffer(x),
         "dispatch": lambda: cb.dispatch(saxpy(), 1, 64, args=[y, x, 1.0, 1]),
+        "dispatch_indirect": lambda: cb.dispatch_indirect(saxpy(), x, 64, args=[y, x, 1.0, 1]),
+        "execute_commands": lambda: cb.execute_commands(Recording([])),
+        "signal_event": lambda: cb.signal_event(FakeEvent()),
+        "reset_event": lambda: cb.reset_event(FakeEvent()),
+        "wait_events": lambda: cb.wait_events([FakeEvent()]),
+        "push_constants": lambda: cb.push_constants(0, [1]),
+        "push_descriptor_set": lambda: cb.push_descriptor_set(0, [x]),
+        "begin_debug_group": lambda: cb.begin_debug_group("group"),
+        "end_debug_group": cb.end_debug_group,
         "execution_barrier": cb.execution_barrier,
         "end": cb.end,
     }
 
 
-def in_state(state):
-    cb = CommandBuffer(label="step")
+def test_the_list_of_verbs_is_whole():
+    others = {"begin", "replay", "state", "recording", "program", "debug_group"}
+    public = {name for name in vars(CommandBuffer) if not name.startswith("_")}
+    assert public - others == set(VERBS)
+
+
+def in_state(state, **options):
+    cb = CommandBuffer(label="step", **options)
     if state is not State.INITIAL:
         cb.begin()
     if state is State.FINAL:
@@ -61,6 +83,17 @@ def test_every_verb_is_refused_outside_begin_and_end(state, verb):
     with pytest.raises(FailedPreconditionError, match=f"^{verb}: the command buffer is in state {state.name}"):
         verbs(cb)[verb]()
     assert cb.state is state
+
+
+@pytest.mark.parametrize("state", [State.INITIAL, State.FINAL, State.FAILED])
+@pytest.mark.parametrize("verb", VERBS)
+def test_without_validation_the_rules_of_states_hold(state, verb):
+    cb = in_state(state, validate=False)
+    with pytest.raises(FailedPreconditionError, match=f"^{verb}: the command buffer is in state {state.name}"):
+        verbs(cb)[verb]()
+    if state is not State.INITIAL:
+        with pytest.raises(FailedPreconditionError, match="^begin: "):
+            cb.begin()
 
 
 def test_the_refusal_says_what_to_do():

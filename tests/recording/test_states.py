@@ -30,15 +30,8 @@ VERBS = (
 
 
 def verbs(cb):
-    x, y, event = FakeBuffer(64), FakeBuffer(64), FakeEvent()
-    with CommandBuffer() as nested:
-        nested.fill_buffer(x, 0)
+    x, y = FakeBuffer(64), FakeBuffer(64)
     return {
-        "dispatch_indirect": lambda: cb.dispatch_indirect(saxpy(), x, 64, args=[y, x, 1.0, 1]),
-        "execute_commands": lambda: cb.execute_commands(nested),
-        "signal_event": lambda: cb.signal_event(event),
-        "reset_event": lambda: cb.reset_event(event),
-        "wait_events": lambda: cb.wait_events([event]),
         "fill_buffer": lambda: cb.fill_buffer(x, 0),
         "update_buffer": lambda: cb.update_buffer(x, b"1234"),
         "copy_buffer": lambda: cb.copy_buffer(x, y),
@@ -92,7 +85,7 @@ def test_without_validation_the_rules_of_states_hold(state, verb):
     with pytest.raises(FailedPreconditionError, match=f"^{verb}: the command buffer is in state {state.name}"):
         verbs(cb)[verb]()
     if state is not State.INITIAL:
-        with pytest.raises(FailedPreconditionError, match="^begin: "):
+        with pytest.raises(FailedPreconditionError, match=r"^begin: "):
             cb.begin()
 
 

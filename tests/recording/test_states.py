@@ -53,7 +53,7 @@ def verbs(cb):
 
 def test_the_list_of_verbs_is_whole():
     others = {"begin", "replay", "state", "recording", "program", "debug_group"}
-    public = {name for name in vars(CommandBuffer) if not name.startswith("_")}
+    public = {name for name in dir(CommandBuffer) if not name.startswith("_")}
     assert public - others == set(VERBS)
 
 

@@ -13,7 +13,7 @@ from hipgraph_cb.capture.document import dump, fields, inside, items, number, op
 from hipgraph_cb.capture.file import Capture
 from hipgraph_cb.capture.rows import memory_rows, read_memory
 from hipgraph_cb.errors import HipGraphError, IncompatibleError, InvalidArgumentError, UnimplementedError
-from hipgraph_cb.executable.verify import verify
+from hipgraph_cb.executable.verify import VerifiedExecutable, verify
 from hipgraph_cb.recording.checking import check_recording
 from hipgraph_cb.recording.groups import Group
 from hipgraph_cb.recording.recording import Recording
@@ -166,10 +166,11 @@ def _read_rows(what: str, value: Any, read: Callable[[Any], Any]) -> list[Any]:
 def _read_resources(values: list[Any], blobs: Blobs) -> ResourceTable:
     """The table. Nested recordings come in an order in which each uses only those before it."""
     buffers, executables, events, recordings = values
+    verified = _Verified(blobs)
     table = ResourceTable(
         buffers=_by_id("buffers", _read_rows("buffers", buffers, _read_buffer)),
         executables=_by_id(
-            "executables", _read_rows("executables", executables, lambda row: _read_executable(row, blobs))
+            "executables", _read_rows("executables", executables, lambda row: _read_executable(row, verified))
         ),
         events=_by_id("events", _read_rows("events", events, _read_event)),
     )
@@ -211,9 +212,24 @@ def _read_event(row: Any) -> EventEntry:
     return EventEntry(_id(id), optional(text, label))
 
 
-def _read_executable(row: Any, blobs: Blobs) -> ExecutableEntry:
+class _Verified:
+    """The code objects of a file; many executables may be of the same one, which is then verified once."""
+
+    def __init__(self, blobs: Blobs) -> None:
+        self._blobs = blobs
+        self._known: dict[str, VerifiedExecutable] = {}
+
+    def get(self, digest: Any) -> VerifiedExecutable:
+        data = self._blobs.get(digest)
+        known = self._known.get(digest)
+        if known is None:
+            known = self._known[digest] = verify(data)
+        return known
+
+
+def _read_executable(row: Any, code_objects: _Verified) -> ExecutableEntry:
     id, label, code, target = fields(row, "id", "label", "code", "target")
-    verified = verify(blobs.get(code))
+    verified = code_objects.get(code)
     if verified.content_hash != code or str(verified.target) != target:
         raise InvalidArgumentError(
             "the manifest says another target or content than the code object",

@@ -1,0 +1,119 @@
+"""Everything a device says about itself, field by field through hip-python's accessors."""
+
+from __future__ import annotations
+
+import ctypes
+
+import pytest
+from support.hip_program import done
+
+from hipgraph_cb.virtual.hip.structures import DeviceProperties
+from hipgraph_cb.virtual.models import MODELS
+
+MODEL = MODELS["gfx942"]
+
+
+def test_every_field_lies_where_hip_python_looks_for_it(raw, hip):
+    ours = DeviceProperties()
+    assert raw.hipGetDevicePropertiesR0600(ours, 0) == 0
+    theirs = done(hip.hipGetDeviceProperties(0))
+    compared = 0
+    for name, *_ in DeviceProperties._fields_:
+        if not hasattr(theirs, name) or name in ("uuid", "arch", "reserved", "hipReserved"):
+            continue
+        value = getattr(ours, name)
+        told = getattr(theirs, name)
+        if isinstance(value, bytes):
+            told = (told if isinstance(told, bytes) else told.encode()).rstrip(b"\0")
+        elif isinstance(value, ctypes.Array):
+            value, told = list(value), list(told)
+        elif name.startswith("hdp"):
+            told = int(told or 0)
+        assert told == value, name
+        compared += 1
+    assert compared > 95
+
+
+def test_the_properties_are_those_of_the_model(hip):
+    told = done(hip.hipGetDeviceProperties(0))
+    assert (told.name, told.major, told.minor) == (MODEL.name, MODEL.major, MODEL.minor)
+    assert (told.warpSize, told.multiProcessorCount) == (MODEL.wavefront_size, MODEL.compute_units)
+    assert (told.clockRate, told.memoryClockRate, told.memoryBusWidth) == (
+        MODEL.clock, MODEL.memory_clock, MODEL.memory_bus_bits,
+    )  # fmt: skip
+    assert (told.sharedMemPerBlock, told.l2CacheSize) == (MODEL.lds, MODEL.l2_cache)
+    assert (told.maxThreadsPerBlock, told.maxThreadsPerMultiProcessor) == (1024, MODEL.threads_per_compute_unit)
+    assert (told.managedMemory, told.memoryPoolsSupported, told.cooperativeLaunch) == (1, 1, 0)
+    assert told.uuid.bytes == b"virtualgpu000000"
+
+
+def test_every_attribute_agrees_with_its_property(hip):
+    told = done(hip.hipGetDeviceProperties(0))
+    pairs = {
+        "MaxThreadsPerBlock": told.maxThreadsPerBlock, "MaxBlockDimX": told.maxThreadsDim[0],
+        "MaxBlockDimZ": told.maxThreadsDim[2], "MaxGridDimY": told.maxGridSize[1], "MaxGridDimZ": told.maxGridSize[2],
+        "MaxRegistersPerBlock": told.regsPerBlock, "ClockRate": told.clockRate,
+        "MemoryClockRate": told.memoryClockRate, "MemoryBusWidth": told.memoryBusWidth,
+        "MaxThreadsPerMultiProcessor": told.maxThreadsPerMultiProcessor, "ConcurrentKernels": told.concurrentKernels,
+        "PciDeviceId": told.pciDeviceID, "PciDomainId": told.pciDomainID, "Integrated": told.integrated,
+        "ManagedMemory": told.managedMemory, "CanMapHostMemory": told.canMapHostMemory,
+        "CooperativeLaunch": told.cooperativeLaunch, "MemoryPoolsSupported": told.memoryPoolsSupported,
+        "UnifiedAddressing": told.unifiedAddressing, "ComputeCapabilityMinor": told.minor,
+    }  # fmt: skip
+    names = hip.hipDeviceAttribute_t
+    got = {name: done(hip.hipDeviceGetAttribute(getattr(names, f"hipDeviceAttribute{name}"), 0)) for name in pairs}
+    assert got == pairs
+
+
+def test_the_driver_interface_tells_the_same(raw, hip):
+    major, minor, total, device = ctypes.c_int(), ctypes.c_int(), ctypes.c_size_t(), ctypes.c_int(9)
+    assert raw.hipDeviceGet(device, 0) == 0
+    assert device.value == 0
+    assert raw.hipDeviceGet(device, 1) == 101
+    assert raw.hipDeviceComputeCapability(major, minor, 0) == 0
+    assert raw.hipDeviceTotalMem(total, 0) == 0
+    assert (major.value, minor.value, total.value) == (9, 4, 16 << 30)
+
+
+def test_priorities_have_a_range(raw):
+    least, greatest = ctypes.c_int(), ctypes.c_int()
+    assert raw.hipDeviceGetStreamPriorityRange(least, greatest) == 0
+    assert (least.value, greatest.value) == (1, -1)
+
+
+def test_flags_of_a_device_are_kept(raw):
+    flags = ctypes.c_uint()
+    for given in (4, 0):
+        assert raw.hipSetDeviceFlags(given) == 0
+        assert raw.hipGetDeviceFlags(flags) == 0
+        assert flags.value == given
+    assert raw.hipSetDeviceFlags(3) == 1
+
+
+@pytest.mark.parametrize("kind", ["CacheConfig", "SharedMemConfig"])
+@pytest.mark.parametrize("owner", ["Device", "Ctx"])
+def test_hints_are_taken_and_change_nothing(raw, owner, kind):
+    value = ctypes.c_int(9)
+    assert getattr(raw, f"hip{owner}Set{kind}")(2) == 0
+    assert getattr(raw, f"hip{owner}Get{kind}")(value) == 0
+    assert value.value == 0
+    assert getattr(raw, f"hip{owner}Set{kind}")(4) == 1
+
+
+def test_a_reset_waits_and_leaves_the_device_usable(raw):
+    assert raw.hipDeviceReset() == 0
+    address = raw.made("hipMalloc", 8)
+    assert raw.hipFree(address) == 0
+
+
+def test_texts_of_errors(raw):
+    text = ctypes.c_size_t()
+    assert raw.hipDrvGetErrorString(700, text) == 0
+    assert ctypes.string_at(text.value) == b"an illegal memory access was encountered"
+    assert raw.hipSetDevice(9) == 101
+    assert raw.hipExtGetLastError() == 101
+    assert raw.hipGetLastError() == 0
+
+
+def test_the_profiler_is_not_supported(raw):
+    assert (raw.hipProfilerStart(), raw.hipProfilerStop()) == (801, 801)

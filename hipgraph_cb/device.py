@@ -128,6 +128,22 @@ class Program(Resource):
             CheckFailedError: an output fails the check; the message names the command, and no later layer was run.
         """
 
+    def runtime_dot(self) -> str:
+        """What the runtime makes of the recording, drawn by the runtime itself; beside `recording.to_dot()`.
+
+        On HIP this is the output of hipGraphDebugDotPrint, a drawing for each graph. With slots in use, replay before.
+
+        Raises:
+            UnimplementedError: the backend has no graphs.
+            FailedPreconditionError: slots that nothing was bound to yet.
+            HipError: the runtime refused.
+        """
+        raise UnimplementedError(
+            "runtime_dot: this backend has no graphs of the runtime",
+            where=self.describe(),
+            next_step="open the device with backend='hip'",
+        )
+
     def profile(self, repeats: int = 10, bindings: Sequence[Any] | None = None) -> Profile:
         """Replay with every command timed, `repeats` times and once before, and wait.
 

@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from itertools import pairwise
 
+from hipgraph_cb.capture.aspects import summary
 from hipgraph_cb.capture.expected import BYTES, Difference, Expected
 from hipgraph_cb.capture.memory import Key, name
 from hipgraph_cb.capture.session import Session
@@ -30,12 +31,14 @@ class Divergence:
     Attributes:
         command: its index.
         where: how messages call it.
+        what: what it does, in one line.
         buffer: what differs.
         difference: where in the buffer and how; `found` is the first replay's, `expected` the second's.
     """
 
     command: int
     where: str
+    what: str
     buffer: str
     difference: Difference
 
@@ -97,7 +100,8 @@ def _divergence(
         dtype = _dtype(recording, index, key)
         difference = Expected(data, dtype if len(data) % 8 == 0 else BYTES).difference(found[key])
         if difference is not None:
-            return Divergence(index, recording.where(index), name(recording, key), difference)
+            what = summary(recording, recording[index])
+            return Divergence(index, recording.where(index), what, name(recording, key), difference)
     return None
 
 

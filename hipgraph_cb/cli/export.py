@@ -40,6 +40,12 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--times", action="store_true", help="with html: replay on a device and show times at the nodes"
     )
+    parser.add_argument(
+        "--runtime-dot",
+        type=Path,
+        metavar="FILE",
+        help="also write what hipGraphDebugDotPrint draws of the real graph (needs a device)",
+    )
     parser.add_argument("--backend", choices=("hip", "hsa"), help="which backend measures (default: hip)")
     parser.add_argument("--device", type=int, default=0, help="ordinal of the device that measures (default: 0)")
     parser.add_argument("--repeats", type=int, default=10, help="how many replays are measured (default: 10)")
@@ -47,6 +53,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     capture = load(options.file)
+    if options.runtime_dot is not None:
+        options.runtime_dot.write_text(_runtime_dot(capture, options), encoding="utf-8")
     if options.format == TIMED:
         text = _profile(capture, options).to_perfetto()
     elif options.times and options.format == "html":
@@ -60,6 +68,17 @@ def run(options: argparse.Namespace) -> int:
     facts = {"file": str(options.file), "format": options.format, "output": str(options.output), "size": len(text)}
     print(json.dumps(facts) if options.json else f"{options.output}: {options.format}, {len(text)} characters")
     return 0
+
+
+def _runtime_dot(capture: Capture, options: argparse.Namespace) -> str:
+    from hipgraph_cb.capture.session import Session
+    from hipgraph_cb.opening import open_device
+
+    with open_device(options.backend, device=options.device) as device, Session(capture, device) as session:
+        if session.slots:
+            session.restore()
+            session.replay()
+        return session.program.runtime_dot()
 
 
 def _profile(capture: Capture, options: argparse.Namespace) -> Profile:

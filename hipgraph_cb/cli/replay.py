@@ -127,7 +127,7 @@ def _difference(replay: int, buffer: str, found: Difference) -> dict[str, Any]:
 
 
 def _divergence(found: Divergence) -> dict[str, Any]:
-    facts = {"command": found.command, "where": found.where, "buffer": found.buffer}
+    facts = {"command": found.command, "where": found.where, "what": found.what, "buffer": found.buffer}
     return {**facts, "text": str(found.difference), **vars(found.difference)}
 
 
@@ -163,13 +163,17 @@ def _verdict(report: dict[str, Any], options: argparse.Namespace) -> list[str]:
         found = report["divergence"]
         if found is None:
             return ["all memory is equal after every layer"]
-        return [f"the first difference is after {found['where']}", f"  in {found['buffer']}: {found['text']}"]
+        return [
+            f"the first difference is after {found['where']}: {found['what']}",
+            f"  in {found['buffer']}: {found['text']}",
+        ]
     if not options.verify:
         return []
     rows = report["differences"]
-    return [f"replay {row['replay']}, {row['buffer']}: {row['text']}" for row in rows] or [
-        f"{report['verified']} buffer{' holds' if report['verified'] == 1 else 's hold'} what the file expects"
-    ]
+    if not rows:
+        return [f"{report['verified']} buffer{' holds' if report['verified'] == 1 else 's hold'} what the file expects"]
+    lines = [f"replay {row['replay']}, {row['buffer']}: {row['text']}" for row in rows]
+    return [*lines, "find the first command that is to blame with --against"]
 
 
 def _read(path: Path) -> bytes:

@@ -15,7 +15,7 @@ from hipgraph_cb.backend.resources import BoundResources
 from hipgraph_cb.backend.supported import check_supported
 from hipgraph_cb.backend.watching import watch
 from hipgraph_cb.device import Program
-from hipgraph_cb.errors import HipGraphError
+from hipgraph_cb.errors import FailedPreconditionError, HipGraphError
 from hipgraph_cb.hip.buffer import HipBuffer
 from hipgraph_cb.hip.calls import StreamCalls
 from hipgraph_cb.hip.commands import CommandArguments
@@ -26,6 +26,7 @@ from hipgraph_cb.hip.indirect import IndirectLauncher
 from hipgraph_cb.hip.joins import Joiner
 from hipgraph_cb.hip.planned import IN_GRAPHS
 from hipgraph_cb.hip.rebinding import SlotRecord
+from hipgraph_cb.hip.runtime_dot import runtime_dot
 from hipgraph_cb.hip.sections import Scope, has_indirect, steps_of
 from hipgraph_cb.hip.timing import CommandTimer
 from hipgraph_cb.recording.bindings import resolve
@@ -133,6 +134,21 @@ class HipProgram(Program):
             else:
                 with self._called(queue) as calls:
                     calls.enqueue(queue)
+
+    def runtime_dot(self) -> str:
+        self.check_open("runtime_dot")
+        self._api.make_current()
+        with self._rebinding:
+            arguments = self._arguments
+            if arguments is None:
+                if self._has_slots:
+                    raise FailedPreconditionError(
+                        "runtime_dot: nothing is bound to the slots yet",
+                        where=self.describe(),
+                        next_step="replay once before",
+                    )
+                arguments = CommandArguments(self._resources)
+            return runtime_dot(self._api, self._steps, self._joiner, arguments)
 
     def _time_commands(self, bindings: Sequence[Any] | None) -> list[Span]:
         queue = self._default_queue

@@ -65,3 +65,15 @@ def test_what_was_written_is_said(file, tmp_path, capsys):
 def test_an_output_that_cannot_be_written_is_status_2(file, tmp_path, capsys):
     assert main(["export", str(file), "--format", "dot", "-o", str(tmp_path / "no" / "where")]) == 2
     assert "No such file or directory" in capsys.readouterr().err
+
+
+def test_the_drawing_of_the_runtime_is_beside_ours(file, tmp_path, capsys):
+    theirs = tmp_path / "runtime.dot"
+    (ours,) = pydot.graph_from_dot_data(export(file, tmp_path, "--format", "dot", "--runtime-dot", str(theirs)))
+    (graph,) = pydot.graph_from_dot_data(theirs.read_text())
+    nodes = [node for part in (graph, *graph.get_subgraphs()) for node in part.get_nodes() if node.get("label")]
+    assert len(nodes) == 2
+    edges = [edge for part in (graph, *graph.get_subgraphs()) for edge in part.get_edges()]
+    assert len(edges) == len(ours.get_edges()) == 1
+    assert main(["export", str(file), "--format", "dot", "--runtime-dot", str(theirs), "--backend", "hsa"]) == 2
+    assert "this backend has no graphs of the runtime" in capsys.readouterr().err

@@ -124,7 +124,7 @@ def test_against_finds_the_first_command_after_which_a_replaced_kernel_differs(f
     assert (found["buffer"], found["offset"], found["found"], found["expected"]) == ("`c`", 0, "0", "-2")
     assert main(["replay", *words]) == 1
     assert capsys.readouterr().out.splitlines()[-2:] == [
-        "the first difference is after command 2 'second' in 'chain'",
+        "the first difference is after command 2 'second' in 'chain': dispatch twice",
         "  in `c`: byte 0 (int32 0): 0 instead of -2; 4 of 4 elements differ",
     ]
 

@@ -48,40 +48,55 @@ class _SectionNodes:
         self._recording = section.scope.recording
         self._joiner = joiner
         self._arguments = arguments
+        self._functions = {kind: api.function(name) for kind, name in ADD.items()}
         self._states = EventStates()
         self._states.outcomes.update(dict.fromkeys(section.signalled, True))
 
     def add_all(self) -> list[int]:
-        dependencies = DependencyArray()
+        array = DependencyArray()
         made: list[int] = []
         handles: list[int] = []
         waits: tuple[int, ...] | None = None
-        pointer: Any = None
+        pointer: Any = array.pointer
         for node in self._section.plan(self._joiner.policy, self._joiner.wide):
             if node.dependencies is not waits:
                 waits = node.dependencies
-                pointer = dependencies.write([made[wait] for wait in waits])
+                if len(waits) == 1:
+                    array.words[0] = made[waits[0]]
+                else:
+                    pointer = array.write([made[wait] for wait in waits])
             if isinstance(node, CommandNode):
-                made.append(self._add(node.command, pointer, len(waits)))
-                handles.append(made[-1])
+                handle = self._add(node.command, pointer, len(waits))
+                handles.append(handle)
             else:
-                made.append(self._joiner.add(self._graph, node.kind, pointer, len(waits)))
+                handle = self._joiner.add(self._graph, node.kind, pointer, len(waits))
+            made.append(handle)
         return handles
 
     def _add(self, index: int, pointer: Any, count: int) -> int:
         command = self._recording.commands[index]
+        kind = type(command)
+        add = self._functions.get(kind)
+        if add is None:
+            return self._add_other(index, command, pointer, count)
         try:
-            handle = self._add_command(index, command, pointer, count)
+            code, node = add(self._graph, pointer, count, *self._arguments.preparations[kind](command))
+        except (RuntimeError, ValueError) as error:
+            raise self._api.failure(ADD[kind], error, self._recording.where(index)) from error
+        if code:
+            raise self._api.error(ADD[kind], code, self._recording.where(index))
+        return int(node)
+
+    def _add_other(self, index: int, command: Command, pointer: Any, count: int) -> int:
+        """A node that is neither a fill nor a copy nor a dispatch."""
+        try:
+            handle = self._add_node(index, command, pointer, count)
         except HipGraphError as error:
             raise error.located(self._recording.where(index)) from None
         self._states.enter(command, nested_in(self._recording, command))
         return handle
 
-    def _add_command(self, index: int, command: Command, pointer: Any, count: int) -> int:
-        name = ADD.get(type(command))
-        if name is not None:
-            prepared = self._arguments.preparations[type(command)](command)
-            return int(self._api.call(name, self._graph, pointer, count, *prepared))
+    def _add_node(self, index: int, command: Command, pointer: Any, count: int) -> int:
         if isinstance(command, ExecuteCommands):
             return self._add_child(index, command, pointer, count)
         if isinstance(command, SignalEvent):

@@ -120,15 +120,18 @@ def plan_dependencies(
     position = 0
     for command, waits in enumerate(dependencies):
         key = id(waits)
-        place = places.get(key)
+        fan_out = fan_outs[key]
+        place = places.get(key) if fan_out > 1 else None
         if place is None:
-            place = tuple(positions[wait] for wait in waits)
-            join = join_kind(len(waits), fan_outs[key], policy, wide) if fan_outs[key] > 1 else None
-            if join is not None:
-                yield JoinNode(place, join)
-                place = (position,)
-                position += 1
-            places[key] = place
+            # before the first join, commands stand at their own positions
+            place = waits if position == command else tuple([positions[wait] for wait in waits])
+            if fan_out > 1:
+                join = join_kind(len(waits), fan_out, policy, wide)
+                if join is not None:
+                    yield JoinNode(place, join)
+                    place = (position,)
+                    position += 1
+                places[key] = place
         yield CommandNode(first + command, place)
         positions.append(position)
         position += 1

@@ -20,7 +20,9 @@ F16, F32, I32, I8, U32 = np.float16, np.float32, np.int32, np.int8, np.uint32
 class Compiled:
     """A kernel for gfx942 with the facts that its launch needs."""
 
-    def __init__(self, function, signature: dict[str, str], constants: dict[str, object], num_warps: int = 4) -> None:
+    def __init__(
+        self, function, signature: dict[str, str], constants: dict[str, object], num_warps: int = 4, **options
+    ) -> None:
         names = function.arg_names
         full = {name: signature.get(name, "constexpr") for name in names}
         attributes = {
@@ -28,7 +30,7 @@ class Compiled:
         }
         source = ASTSource(fn=function, signature=full, constexprs=constants, attrs=attributes)
         target = GPUTarget("hip", "gfx942", 64)
-        result = triton.compile(source, target=target, options={"num_warps": num_warps})
+        result = triton.compile(source, target=target, options={"num_warps": num_warps, **options})
         self.code_object = result.asm["hsaco"]
         self.name = result.metadata.name
         self.block = num_warps * 64
@@ -114,27 +116,61 @@ def test_histogram(device, name):
     assert np.array_equal(out.to_host(I32), np.bincount(x & 255, minlength=256))
 
 
+def small_floats(fraction_bits: int, bias: int) -> np.ndarray:
+    """The 256 values of an 8-bit float (FNUZ: one zero, 0x80 is NaN)."""
+    codes = np.arange(256)
+    fraction = (codes & (1 << fraction_bits) - 1) / (1 << fraction_bits)
+    exponent = (codes & 0x7F) >> fraction_bits
+    values = np.where(exponent > 0, (1 + fraction) * 2.0 ** (exponent - bias), fraction * 2.0 ** (1 - bias))
+    values = np.where(codes & 0x80, -values, values)
+    values[0x80] = np.nan
+    return values
+
+
+def random_codes(shape_of: np.ndarray) -> np.ndarray:
+    """Codes of 8-bit floats of moderate size, one for each value of an array."""
+    codes = random(11).integers(0x20, 0x48, shape_of.shape) | random(12).integers(0, 2, shape_of.shape) << 7
+    return codes.astype(np.uint8)
+
+
 MATMULS = {
     "fp32": (lambda values: values.astype(F32), lambda bits: bits, "fp32", 1e-4),
     "fp16": (lambda values: values.astype(F16), lambda bits: bits, "fp32", 1e-4),
     "bf16": (bfloat16, widened, "fp32", 1e-4),
     "i8": (lambda values: (values * 40).astype(I8), lambda bits: bits, "i32", 0),
+    "fp8e4b8": (random_codes, lambda codes: small_floats(3, 8)[codes], "fp32", 1e-3),
+    "fp8e5b16": (random_codes, lambda codes: small_floats(2, 16)[codes], "fp32", 1e-3),
 }
 
 
-@pytest.mark.parametrize(("m", "n", "k"), [(64, 64, 64), (100, 70, 130)])
-@pytest.mark.parametrize("kind", MATMULS)
-def test_matmul(device, kind, m, n, k):
+def check_matmul(device, kind, m, n, k, precision="ieee", **options) -> None:
     encode, decode, total, tolerance = MATMULS[kind]
     signature = {"a": f"*{kind}", "b": f"*{kind}", "c": f"*{total}", "m": "i32", "n": "i32", "k": "i32"}
     sum_type = kernels.tl.int32 if total == "i32" else kernels.tl.float32
-    compiled = Compiled(kernels.matmul, signature, {"M": 64, "N": 64, "K": 32, "SUM": sum_type})
+    constants = {"M": 64, "N": 64, "K": 32, "SUM": sum_type, "PRECISION": precision}
+    compiled = Compiled(kernels.matmul, signature, constants, **options)
     a, b = encode(random().standard_normal((m, k))), encode(random(8).standard_normal((k, n)))
     dtype = I32 if total == "i32" else F32
     c = device.from_host(np.zeros((m, n), dtype))
     launch(device, compiled, (-(-m // 64), -(-n // 64)), [device.from_host(a), device.from_host(b), c, m, n, k])
     expected = decode(a).astype(float) @ decode(b).astype(float)
     np.testing.assert_allclose(c.to_host(dtype).reshape(m, n), expected, atol=tolerance)
+
+
+@pytest.mark.parametrize(("m", "n", "k"), [(64, 64, 64), (100, 70, 130)])
+@pytest.mark.parametrize("kind", MATMULS)
+def test_matmul(device, kind, m, n, k):
+    check_matmul(device, kind, m, n, k)
+
+
+@pytest.mark.parametrize("shape", [16, 32])
+@pytest.mark.parametrize("kind", MATMULS)
+def test_matmul_with_either_shape_of_matrix_instructions(device, kind, shape):
+    check_matmul(device, kind, 64, 128, 96, matrix_instr_nonkdim=shape, num_warps=8, num_stages=2)
+
+
+def test_matmul_in_reduced_precision(device):
+    check_matmul(device, "fp32", 64, 64, 64, precision="tf32")
 
 
 @pytest.mark.parametrize(("rows", "columns"), [(10, 300), (64, 64)])
@@ -210,3 +246,92 @@ def test_random_numbers_are_philox(device):
     out = device.from_host(np.zeros(1000, I32))
     launch(device, compiled, 4, [out, 12345, 1000])
     assert np.array_equal(out.to_host(U32), philox(12345, np.arange(1000)))
+
+
+FUNCTIONS = (
+    *(np.exp, np.log, np.sin, np.cos, np.sqrt, lambda a: 1 / np.sqrt(a), np.tanh, lambda a: a**a),
+    *(lambda a: np.arctan2(a, a + 1), lambda a: np.fmod(a * 7, a + 1), lambda a: a / (a + 3)),
+)
+
+
+@pytest.mark.parametrize(("kind", "tolerance"), [("fp32", 1e-5), ("fp64", 1e-12)])
+def test_special_functions(device, kind, tolerance):
+    dtype = F32 if kind == "fp32" else np.float64
+    compiled = Compiled(kernels.special_functions, {"out": f"*{kind}", "x": f"*{kind}", "count": "i32"}, {"BLOCK": 256})
+    x = random().uniform(0.125, 6, 200).astype(dtype)
+    x = np.round(x * 64) / 64  # fmod of exact quotients
+    out = device.from_host(np.zeros((len(FUNCTIONS), 200), dtype))
+    launch(device, compiled, 1, [out, device.from_host(x.astype(dtype)), 200])
+    found = out.to_host(dtype).reshape(len(FUNCTIONS), 200)
+    for row, function in zip(found, FUNCTIONS, strict=True):
+        np.testing.assert_allclose(row, function(x.astype(float)), rtol=tolerance, atol=tolerance)
+
+
+@pytest.mark.parametrize("kind", ["i32", "i64"])
+def test_atomics_and_a_lock(device, kind):
+    dtype = I32 if kind == "i32" else np.int64
+    compiled = Compiled(kernels.counters, {"out": f"*{kind}", "x": f"*{kind}", "count": "i32"}, {"BLOCK": 256})
+    x = random().integers(-1000, 1000, 2000).astype(dtype)
+    start = np.array([0, -5000, 5000, 0, 0, 0, 0], dtype)
+    out = device.from_host(start)
+    launch(device, compiled, 8, [out, device.from_host(x), x.size])
+    expected = [x.sum(), x.max(), x.min(), np.bitwise_or.reduce(x), np.bitwise_xor.reduce(x), 0, 8]
+    assert out.to_host(dtype).tolist() == [int(value) for value in expected]
+
+
+def to_code(values: np.ndarray, table: np.ndarray) -> np.ndarray:
+    """The nearest code, of two the even one."""
+    positive = table[:0x80]
+    magnitude = np.abs(values)
+    above = np.clip(np.searchsorted(positive, magnitude), 1, 0x7F)
+    low, high = magnitude - positive[above - 1], positive[above] - magnitude
+    code = np.where((low < high) | ((low == high) & (above % 2 == 1)), above - 1, above)
+    return np.where((values < 0) & (code > 0), code | 0x80, code).astype(np.uint8)
+
+
+@pytest.mark.parametrize(("kind", "layout", "limit"), [("fp8e4b8", (3, 8), 200), ("fp8e5b16", (2, 16), 40000)])
+def test_conversions_to_and_from_8_bit_floats(device, kind, layout, limit):
+    table = small_floats(*layout)
+    narrow = Compiled(kernels.converted, {"out": f"*{kind}", "x": "*fp32", "count": "i32"}, {"BLOCK": 256})
+    wide = Compiled(kernels.converted, {"out": "*fp32", "x": f"*{kind}", "count": "i32"}, {"BLOCK": 256})
+    x = (random().uniform(-1, 1, 1000) ** 5 * limit).astype(F32)
+    codes, values = device.from_host(np.zeros(1000, np.uint8)), device.from_host(np.zeros(256, F32))
+    launch(device, narrow, 4, [codes, device.from_host(x), 1000])
+    launch(device, wide, 1, [values, device.from_host(np.arange(256, dtype=np.uint8)), 256])
+    assert np.array_equal(codes.to_host(), to_code(x.astype(float), table))
+    assert np.array_equal(values.to_host(F32), table.astype(F32), equal_nan=True)
+
+
+@pytest.mark.parametrize(("source", "target"), [
+    ("fp32", "fp16"), ("fp32", "bf16"), ("fp64", "fp32"), ("fp32", "i32"), ("fp16", "fp32"), ("i64", "fp64"), ("i8", "fp16"),
+])  # fmt: skip
+def test_conversions(device, source, target):
+    dtypes = {"fp32": F32, "fp16": F16, "fp64": np.float64, "i32": I32, "i64": np.int64, "i8": I8, "bf16": np.uint16}
+    compiled = Compiled(kernels.converted, {"out": f"*{target}", "x": f"*{source}", "count": "i32"}, {"BLOCK": 256})
+    x = (random().standard_normal(1000) * 50).astype(dtypes[source])
+    out = device.from_host(np.zeros(1000, dtypes[target]))
+    launch(device, compiled, 4, [out, device.from_host(x), 1000])
+    expected = bfloat16(x) if target == "bf16" else x.astype(dtypes[target])
+    assert np.array_equal(out.to_host(dtypes[target]), expected)
+
+
+def test_rows_by_index_and_their_largest_value(device):
+    signature = {"out": "*fp32", "places": "*i32", "x": "*fp32", "indices": "*i32", "count": "i32"}
+    compiled = Compiled(kernels.chosen, signature, {"BLOCK": 512})
+    x, indices = random().standard_normal((9, 300)).astype(F32), random().integers(0, 9, 5).astype(I32)
+    out, places = device.from_host(np.zeros((5, 300), F32)), device.from_host(np.zeros(5, I32))
+    launch(device, compiled, 5, [out, places, device.from_host(x), device.from_host(indices), 300])
+    assert np.array_equal(out.to_host(F32).reshape(5, 300), x[indices])
+    assert np.array_equal(places.to_host(I32), x[indices].argmax(axis=1))
+
+
+@pytest.mark.parametrize("kind", ["i32", "i64", "fp64"])
+def test_running_products(device, kind):
+    dtype = {"i32": I32, "i64": np.int64, "fp64": np.float64}[kind]
+    compiled = Compiled(kernels.running_products, {"out": f"*{kind}", "x": f"*{kind}"}, {"BLOCK": 128})
+    x = random().choice([1, -1, 2, 3], (2, 128), p=[0.5, 0.3, 0.1, 0.1]).astype(dtype)
+    out = device.from_host(np.zeros_like(x))
+    launch(device, compiled, 2, [out, device.from_host(x)])
+    with np.errstate(over="ignore"):
+        expected = np.cumprod(x, axis=1, dtype=dtype)
+    np.testing.assert_allclose(out.to_host(dtype).reshape(x.shape), expected, rtol=1e-12)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import triton
 import triton.language as tl
+from triton.language.extra import libdevice
 
 
 @triton.jit
@@ -85,7 +86,9 @@ def histogram_in_lds(out, x, count, BLOCK: tl.constexpr):
 
 
 @triton.jit
-def matmul(a, b, c, m, n, k, M: tl.constexpr, N: tl.constexpr, K: tl.constexpr, SUM: tl.constexpr):
+def matmul(
+    a, b, c, m, n, k, M: tl.constexpr, N: tl.constexpr, K: tl.constexpr, SUM: tl.constexpr, PRECISION: tl.constexpr
+):
     rows = tl.program_id(0) * M + tl.arange(0, M)
     columns = tl.program_id(1) * N + tl.arange(0, N)
     total = tl.zeros([M, N], SUM)
@@ -97,7 +100,7 @@ def matmul(a, b, c, m, n, k, M: tl.constexpr, N: tl.constexpr, K: tl.constexpr, 
         right = tl.load(
             b + depth[:, None] * n + columns[None, :], mask=(depth[:, None] < k) & (columns[None, :] < n), other=0.0
         )
-        total = tl.dot(left, right, total, out_dtype=SUM)
+        total = tl.dot(left, right, total, out_dtype=SUM, input_precision=PRECISION)
     inside = (rows[:, None] < m) & (columns[None, :] < n)
     tl.store(c + rows[:, None] * n + columns[None, :], total, mask=inside)
 
@@ -165,3 +168,72 @@ def elementwise(out, x, y, count, BLOCK: tl.constexpr):
 def random_uniform(out, seed, count, BLOCK: tl.constexpr):
     offsets = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
     tl.store(out + offsets, tl.randint(seed, offsets), mask=offsets < count)
+
+
+@triton.jit
+def special_functions(out, x, count, BLOCK: tl.constexpr):
+    """Rows of exp, log, sin, cos, sqrt, rsqrt, tanh, pow, atan2, expm1, log1p, fmod, remainder of a division."""
+    offsets = tl.arange(0, BLOCK)
+    inside = offsets < count
+    a = tl.load(x + offsets, mask=inside, other=1.0)
+    tl.store(out + offsets, tl.exp(a), mask=inside)
+    tl.store(out + count + offsets, tl.log(a), mask=inside)
+    tl.store(out + 2 * count + offsets, tl.sin(a), mask=inside)
+    tl.store(out + 3 * count + offsets, tl.cos(a), mask=inside)
+    tl.store(out + 4 * count + offsets, tl.sqrt(a), mask=inside)
+    tl.store(out + 5 * count + offsets, tl.rsqrt(a), mask=inside)
+    tl.store(out + 6 * count + offsets, libdevice.tanh(a), mask=inside)
+    tl.store(out + 7 * count + offsets, libdevice.pow(a, a), mask=inside)
+    tl.store(out + 8 * count + offsets, libdevice.atan2(a, a + 1), mask=inside)
+    tl.store(out + 9 * count + offsets, libdevice.fmod(a * 7, a + 1), mask=inside)
+    tl.store(out + 10 * count + offsets, a / (a + 3), mask=inside)
+
+
+@triton.jit
+def counters(out, x, count, BLOCK: tl.constexpr):
+    """Sum, maximum, minimum, or, xor of all, each through an atomic a lane; then a lock taken by every program."""
+    offsets = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    inside = offsets < count
+    values = tl.load(x + offsets, mask=inside, other=0)
+    zero = offsets * 0
+    tl.atomic_add(out + zero, values, mask=inside)
+    tl.atomic_max(out + 1 + zero, values, mask=inside)
+    tl.atomic_min(out + 2 + zero, values, mask=inside)
+    tl.atomic_or(out + 3 + zero, values, mask=inside)
+    tl.atomic_xor(out + 4 + zero, values, mask=inside)
+    while tl.atomic_cas(out + 5, 0, 1) == 1:
+        pass
+    tl.store(out + 6, tl.load(out + 6, volatile=True) + 1)
+    tl.debug_barrier()
+    tl.atomic_xchg(out + 5, 0)
+
+
+@triton.jit
+def converted(out, x, count, BLOCK: tl.constexpr):
+    offsets = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    inside = offsets < count
+    values = tl.load(x + offsets, mask=inside)
+    tl.store(out + offsets, values.to(out.dtype.element_ty), mask=inside)
+
+
+@triton.jit
+def chosen(out, places, x, indices, count, BLOCK: tl.constexpr):
+    """Rows by index; and where each row has its largest value."""
+    row = tl.program_id(0)
+    offsets = tl.arange(0, BLOCK)
+    inside = offsets < count
+    origin = tl.load(indices + row)
+    values = tl.load(x + origin * count + offsets, mask=inside, other=float("-inf"))
+    tl.store(out + row * count + offsets, values, mask=inside)
+    tl.store(places + row, tl.argmax(values, axis=0))
+
+
+@triton.jit
+def multiplied(a, b):
+    return a * b
+
+
+@triton.jit
+def running_products(out, x, BLOCK: tl.constexpr):
+    offsets = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    tl.store(out + offsets, tl.associative_scan(tl.load(x + offsets), 0, multiplied))

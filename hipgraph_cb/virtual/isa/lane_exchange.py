@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from hipgraph_cb.virtual.isa.global_memory import vector_register
 from hipgraph_cb.virtual.isa.lds import whole_offset
-from hipgraph_cb.virtual.isa.registry import CompileContext, Compiled, UnsupportedInstruction, semantics
+from hipgraph_cb.virtual.isa.registry import CompileContext, Compiled, semantics
 from hipgraph_cb.virtual.isa.state import LANES, State, Vector32
 
 if TYPE_CHECKING:
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 _LANE = np.arange(LANES, dtype=np.int64)
 QUAD_MODE = 0x8000
-ROTATE_MODE = 0xC000
+ROTATE_MODE, TRANSFORM_MODE = 0xC000, 0xE000
 
 
 def _named_lanes(state: State, register: int, offset: int) -> NDArray[np.int64]:
@@ -82,13 +82,26 @@ def _compile_swizzle(instruction: Instruction, context: CompileContext) -> Compi
 
 
 def swizzle_sources(control: int) -> NDArray[np.int64]:
-    """The lane each lane reads: four lanes permuted, or and-, or- and xor-masks within 32 lanes (CDNA3 ISA)."""
+    """The lane each lane reads (CDNA3 ISA, DS_SWIZZLE_B32).
+
+    Four lanes are permuted; or, within 32 lanes, and-, or- and xor-masks apply, lanes rotate within groups that a mask
+    of fixed bits makes, or the free bits are reversed (for a fast Fourier transform).
+    """
+    if control >= TRANSFORM_MODE:
+        return (_LANE & 32) | _reversed_bits(control & 31)
     if control >= ROTATE_MODE:
-        raise UnsupportedInstruction(f"the rotate or FFT pattern {control:#x}")
+        fixed, amount = control & 31, (control >> 5 & 31) * (-1 if control >> 10 & 1 else 1)
+        return (_LANE & 32) | (_LANE & fixed) | (_LANE + amount & ~fixed & 31)
     if control & QUAD_MODE:
         return (_LANE & ~3) + (control >> 2 * (_LANE & 3) & 3)
     kept, added, flipped = control & 31, control >> 5 & 31, control >> 10 & 31
     return (_LANE & 32) | ((_LANE & 31 & kept | added) ^ flipped)
+
+
+def _reversed_bits(fixed: int) -> NDArray[np.int64]:
+    """The five bits of a lane without the `fixed` ones, in reverse order at the bottom, and the fixed ones."""
+    lanes = [int(f"{lane & 31 & ~fixed:05b}"[::-1], 2) >> fixed.bit_count() | lane & fixed for lane in range(LANES)]
+    return np.array(lanes, np.int64)
 
 
 @semantics("ds_nop")

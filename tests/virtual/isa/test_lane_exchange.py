@@ -8,7 +8,6 @@ from support.lanes import lanes_of, make_state, run_code
 
 from hipgraph_cb.virtual.isa import instruction_set  # noqa: F401  # registers the instructions
 from hipgraph_cb.virtual.isa.lane_exchange import swizzle_sources
-from hipgraph_cb.virtual.isa.registry import UnsupportedInstruction
 from hipgraph_cb.virtual.memory import Memory
 
 LANES = np.arange(64)
@@ -91,7 +90,17 @@ def test_mask_patterns_and_then_or_then_xor(control):
     assert swizzle_sources(control).tolist() == expected
 
 
-def test_rotation_and_fft_patterns_are_refused():
-    for control in (0xC000, 0xE000):
-        with pytest.raises(UnsupportedInstruction, match="rotate or FFT"):
-            swizzle_sources(control)
+def test_lanes_rotate_to_the_left_and_to_the_right_within_groups():
+    left = [lane & 32 | (lane + 3) % 32 for lane in range(64)]
+    assert swizzle_sources(0xC000 | 3 << 5).tolist() == left
+    right_by_eights = [lane & ~7 | (lane - 2) % 8 for lane in range(64)]
+    assert swizzle_sources(0xC000 | 1 << 10 | 2 << 5 | 0b11000).tolist() == right_by_eights
+
+
+def test_bits_are_reversed_for_a_fourier_transform():
+    """The first rows of the tables in the CDNA3 ISA document, which count from one."""
+    whole = "1 11 9 19 5 15 d 1d 3 13 b 1b 7 17 f 1f 2 12 a 1a 6 16 e 1e 4 14 c 1c 8 18 10 20"
+    halves = "1 9 5 d 3 b 7 f 2 a 6 e 4 c 8 10 11 19 15 1d 13 1b 17 1f 12 1a 16 1e 14 1c 18 20"
+    for control, table in ((0xE000, whole), (0xE010, halves), (0xE01F, " ".join(f"{n:x}" for n in range(1, 33)))):
+        first = [int(number, 16) - 1 for number in table.split()]
+        assert swizzle_sources(control).tolist() == [*first, *(32 + lane for lane in first)]

@@ -190,7 +190,7 @@ def special_functions(out, x, count, BLOCK: tl.constexpr):
 
 
 @triton.jit
-def counters(out, x, count, BLOCK: tl.constexpr):
+def counters(out, lock, x, count, BLOCK: tl.constexpr):
     """Sum, maximum, minimum, or, xor of all, each through an atomic a lane; then a lock taken by every program."""
     offsets = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
     inside = offsets < count
@@ -201,11 +201,11 @@ def counters(out, x, count, BLOCK: tl.constexpr):
     tl.atomic_min(out + 2 + zero, values, mask=inside)
     tl.atomic_or(out + 3 + zero, values, mask=inside)
     tl.atomic_xor(out + 4 + zero, values, mask=inside)
-    while tl.atomic_cas(out + 5, 0, 1) == 1:
+    while tl.atomic_cas(lock, 0, 1) == 1:
         pass
-    tl.store(out + 6, tl.load(out + 6, volatile=True) + 1)
+    tl.store(lock + 1, tl.load(lock + 1, volatile=True) + 1)
     tl.debug_barrier()
-    tl.atomic_xchg(out + 5, 0)
+    tl.atomic_xchg(lock, 0)
 
 
 @triton.jit

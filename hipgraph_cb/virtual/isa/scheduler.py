@@ -5,7 +5,8 @@ takes `PATIENCE` backward branches while others wait falls behind those (it may 
 on like that with nobody else to run, `run` returns SPINNING, and the dispatcher brings in further workgroups.
 
 Most waits are recognised long before: an iteration that changes no memory and leaves every register as it was will be
-followed by the same one until somebody else changes memory. Such a group falls behind at once.
+followed by the same one until somebody else changes memory. Such a group falls behind at once. Loops with barriers in
+them are told by the number of barriers: workgroups that have passed many more than others fall behind those.
 """
 
 from __future__ import annotations
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
 from hipgraph_cb.virtual.isa.state import Bits, State
 
 PATIENCE = 1000
+BARRIER_PATIENCE = 32  # barriers that a workgroup passes before those that passed fewer go first
 SPIN_LIMIT = 1000  # backward branches of a chunk's first turn; each further turn has as many more
 FIRST_LOOK = 8  # backward branches after which a group is first looked at for waiting; then at 16, 32, ...
 POLL_INTERVAL = 16  # blocks between two looks at `interrupted`
@@ -54,6 +56,7 @@ class Chunk:
         self._members: Bits | None = None
         self._penalty = 0
         self._waiting: dict[int, tuple[int, Bits]] = {}  # pc -> (penalty, members)
+        self._passes = np.zeros(state.placement.groups, np.int64)  # barriers each workgroup has left behind others
         self._parked: dict[int, Bits] = {}  # pc behind the barrier -> members
         self._live: Bits = np.ones((state.waves, 1), np.bool_)
         self._backward = 0
@@ -273,10 +276,12 @@ class Chunk:
         count = self._state.placement.waves_per_group
         complete = ~missing.reshape(-1, count).any(axis=1)
         free = np.repeat(complete, count).reshape(-1, 1)
+        self._passes[complete] += 1
         for pc, members in list(self._parked.items()):
             freed, kept = members & free, members & ~free
             if freed.any():
-                self._add(pc, 0, freed)
+                fewest = self._passes[freed.reshape(-1, count).any(axis=1)].min()
+                self._add(pc, int(fewest) // BARRIER_PATIENCE, freed)
             if kept.any():
                 self._parked[pc] = kept
             else:

@@ -22,6 +22,7 @@ _F32, _F64, _I64, _U64, _U32 = np.float32, np.float64, np.int64, np.uint64, np.u
 _TAIL = np.int64(35)  # a shift that leaves the 29 bits an f64 has more than an f32
 _HALF_TAIL = -(1 << 63)
 _SMALLEST_NORMAL = 0x00800000 << 1
+_BLOCK = 256  # waves whose intermediate values stay in the cache
 _SPLIT = 134217729.0  # 2**27 + 1
 
 
@@ -52,10 +53,9 @@ def _has_denormal(values: NDArray[np.float32], scratch: NDArray[np.float64]) -> 
 def _is_certainly_exact(a: Any, b: Any, c: Any, result: NDArray[np.float32]) -> bool:
     """Whether no bit of any term lies so low that an f64 could not hold it in the sum.
 
-    With a factor of few bits that is equal in all lanes, as in y += 2.5 * x, half-way sums abound, but are exact.
+    With a factor of few bits that is equal in all lanes, as in y += 2.5 * x, and where a sum nearly cancels, as in the
+    steps of a division, half-way sums abound, but are exact.
     """
-    if a.size > 1 and b.size > 1:
-        return False
     highest = (int((result.view(_U32) << _U32(1)).max()) >> 24) - 126  # the sums are below two to the power of this
     return highest - min(_lowest_bit(a) + _lowest_bit(b), _lowest_bit(c)) <= 53
 
@@ -77,23 +77,20 @@ def _round_doubtful(operands: tuple[Any, ...], result: NDArray[np.float32]) -> N
     An exact sum minus one term is the other; of an inexact one the larger term leaves the smaller with its error.
     A result of zero is never wrong: a sum so small has few enough bits to be exact, or is far from half a unit.
     """
-    a, b, c = operands
-    product = np.multiply(a, b, dtype=_F64)
-    total = product + c
-    inexact = total - product != c
-    inexact |= total - c != product
-    if inexact.any():
-        half_way = total.view(_I64) << _TAIL == _HALF_TAIL
-        magnitude = result.view(_U32) << _U32(1)
-        lanes = np.flatnonzero(inexact & (half_way | (magnitude < _SMALLEST_NORMAL) & (magnitude > 0)))
-        if lanes.size:
-            _round_again(operands, result, lanes)
-
-
-def _round_again(operands: tuple[Any, ...], result: NDArray[np.float32], lanes: NDArray[np.intp]) -> None:
-    """Redo `lanes` (flat indices)."""
-    x, y, z = (_picked(operand, result.shape, lanes).astype(_F64) for operand in operands)
-    result.reshape(-1)[lanes] = odd_sum(x * y, z).astype(_F32)
+    for first in range(0, len(result), _BLOCK):
+        rows = slice(first, first + _BLOCK)
+        a, b, c = (operand if len(operand) == 1 else operand[rows] for operand in operands)
+        product = np.multiply(a, b, dtype=_F64)
+        total = product + c
+        magnitudes = result[rows].view(_U32) << _U32(1)
+        doubtful = total.view(_I64) << _TAIL == _HALF_TAIL
+        doubtful |= (magnitudes < _SMALLEST_NORMAL) & (magnitudes > 0)
+        if doubtful.any():
+            doubtful &= (total - product != c) | (total - c != product)
+            lanes = np.flatnonzero(doubtful)
+            if lanes.size:
+                x, y, z = (_picked(operand, doubtful.shape, lanes).astype(_F64) for operand in (a, b, c))
+                result[rows].reshape(-1)[lanes] = odd_sum(x * y, z).astype(_F32)
 
 
 def _picked(operand: NDArray[Any], shape: tuple[int, ...], lanes: NDArray[np.intp]) -> NDArray[Any]:

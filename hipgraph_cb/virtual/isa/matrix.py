@@ -8,9 +8,11 @@ order; xf32 inputs keep all their bits.
 
 from __future__ import annotations
 
+import operator
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -101,11 +103,32 @@ _ELEMENTS: dict[str, tuple[int, Callable[[Values], Values]]] = {
 RESULTS = {"f32": np.float32, "f64": np.float64, "i32": np.int32}
 
 
-def registers_of(state: State, first: int, count: int) -> Values:
-    """`count` registers of all lanes: uint32 [waves, 64, count]."""
-    words = np.empty((*state.shape, count), np.uint32)
-    for index in range(count):
-        words[..., index] = state.read_vgpr(first + index)
+def remembered(
+    state: State, form: Any, first: int, count: int, make: Callable[[list[NDArray[np.uint32]]], Values]
+) -> Values:
+    """What `make` makes of `count` registers, or made of the very same arrays before; `form` says what that is.
+
+    Most products add to the result of another, and A or B often serves several.
+    """
+    arrays = [state.read_vgpr(register) for register in range(first, first + count)]
+    found = state.matrices.get((form, first))
+    if found is not None and all(map(operator.is_, found[0], arrays)):
+        return found[1]
+    matrices = make(arrays)
+    _remember(state, form, first, arrays, matrices)
+    return matrices
+
+
+def _remember(state: State, form: Any, first: int, arrays: list[NDArray[np.uint32]], matrices: Values) -> None:
+    if len(state.matrices) >= 64:
+        state.matrices.clear()
+    state.matrices[form, first] = arrays, matrices
+
+
+def _interleaved(state: State, arrays: list[NDArray[np.uint32]]) -> Values:
+    words = np.empty((*state.shape, len(arrays)), np.uint32)
+    for index, array in enumerate(arrays):
+        words[..., index] = array
     return words
 
 
@@ -125,14 +148,16 @@ def operand_reader(
     count = max(1, product.elements * bits // 32)
     groups = product.depth // product.elements
 
-    def read(state: State) -> Values:
-        words = registers_of(state, register, count)
+    form = (kind, size, product.depth, product.elements, product.blocks, None if lanes is None else lanes.tobytes())
+
+    def matrices_of(state: State, arrays: list[NDArray[np.uint32]]) -> Values:
+        words = _interleaved(state, arrays)
         values = numbers(words if lanes is None else np.ascontiguousarray(words[:, lanes]))
         cut = values.reshape(state.waves, groups, product.blocks, size, product.elements)
         rows: Values = cut.transpose(0, 2, 3, 1, 4).reshape(state.waves, product.blocks, size, product.depth)
         return rows
 
-    return read
+    return lambda state: remembered(state, form, register, count, partial(matrices_of, state))
 
 
 def _addend(product: Product, instruction: Instruction) -> Callable[[State], Values]:
@@ -152,16 +177,21 @@ def accumulator_reader(product: Product, register: int) -> Callable[[State], Val
     """Reads the accumulators from `register` on as [waves, block, row, column]."""
     dtype = RESULTS[product.result]
     axes, order = _accumulator_axes(product)
+    count = product.accumulators * product.result_words
 
-    def read(state: State) -> Values:
-        words = product.result_words
-        registers = registers_of(state, register, product.accumulators * words)
+    def matrices_of(state: State, arrays: list[NDArray[np.uint32]]) -> Values:
+        registers = _interleaved(state, arrays)
         lanes = registers.view(dtype).transpose(0, 2, 1)  # [waves, element, lane]
         cut = lanes.reshape(state.waves, *axes).transpose(0, *(axis + 1 for axis in order))
         matrices: Values = cut.reshape(state.waves, product.blocks, product.rows, product.columns)
         return matrices
 
-    return read
+    form = _accumulator_form(product)
+    return lambda state: remembered(state, form, register, count, partial(matrices_of, state))
+
+
+def _accumulator_form(product: Product) -> Any:
+    return (product.result, product.blocks, product.rows, product.columns)
 
 
 def _accumulator_axes(product: Product) -> tuple[tuple[int, ...], tuple[int, ...]]:
@@ -176,11 +206,16 @@ def write_product(state: State, product: Product, register: int, result: Values)
     inverse = np.argsort(order)
     cut = result.reshape(state.waves, *ordered).transpose(0, *(int(axis) + 1 for axis in inverse))
     lanes = cut.reshape(state.waves, product.accumulators, LANES).transpose(1, 0, 2)
+    words, arrays = product.result_words, []
     for index in range(product.accumulators):
-        words = np.ascontiguousarray(lanes[index]).view(np.uint32)
-        for part in range(product.result_words):
-            place = register + index * product.result_words + part
-            state.write_vgpr_all_lanes(place, np.ascontiguousarray(words[:, part :: product.result_words]))
+        if words == 1:
+            arrays.append(lanes[index].view(np.uint32))
+        else:
+            halves = np.ascontiguousarray(lanes[index]).view(np.uint32)
+            arrays += [np.ascontiguousarray(halves[:, part::2]) for part in range(2)]
+    for place, array in enumerate(arrays, register):
+        state.write_vgpr_all_lanes(place, array)
+    _remember(state, _accumulator_form(product), register, arrays, result)
 
 
 def _chosen_blocks(product: Product, instruction: Instruction) -> NDArray[np.int64] | None:

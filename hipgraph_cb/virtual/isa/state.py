@@ -102,6 +102,7 @@ class State:
         lds: uint8 [groups, stride], one row a workgroup; `lds_size` bytes of a row exist.
         lds_rows: int64 [waves, 1], byte offset of a wave's row in `lds.reshape(-1)`.
         lds_places: what the LDS instructions remember of address registers (see lds.py).
+        matrices: what the matrix instructions remember of registers (see matrix.py).
         patterns: what is known of the index arrays in vector registers.
         scratch_size: bytes of private memory of one lane.
         mode: those bits of the MODE register that arithmetic depends on (`float_mode.MODE_BITS`).
@@ -144,6 +145,7 @@ class State:
         self.lds: NDArray[np.uint8] = np.full((placement.groups, stride), 0xCD, np.uint8)
         self.lds_rows: NDArray[np.int64] = _NO_ROWS if not lds_size else _rows(placement, stride)
         self.lds_places: dict[int, tuple[Vector32, WordPlaces]] = {}
+        self.matrices: dict[tuple[Any, int], tuple[list[Vector32], NDArray[Any]]] = {}
         self.patterns = Patterns()
         self.scratch_size = scratch_size
         self._scratch: Vector32 | None = None

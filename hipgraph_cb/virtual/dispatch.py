@@ -79,7 +79,7 @@ def execute(
     program, entry = _program(launch.kernel, memory, settings)
     per_chunk = max(1, settings.chunk_lanes // (launch.waves_per_group * WAVE_SIZE))
     starts = list(range(0, launch.group_count, per_chunk))
-    if settings.seed is not None:
+    if settings.seed is not None and len(starts) > 1:
         random.Random(settings.seed).shuffle(starts)
     waiting = deque(starts)
     started: deque[Chunk] = deque()

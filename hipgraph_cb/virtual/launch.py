@@ -95,12 +95,12 @@ class Launch:
                 allowed=f"at most {MAX_LDS} bytes",
             )
 
-    @property
+    @cached_property
     def lanes_per_group(self) -> int:
         x, y, z = self.workgroup
         return x * y * z
 
-    @property
+    @cached_property
     def waves_per_group(self) -> int:
         return -(-self.lanes_per_group // WAVE_SIZE)
 
@@ -110,7 +110,7 @@ class Launch:
         x, y, z = (-(-size // group) for size, group in zip(self.grid, self.workgroup, strict=True))
         return x, y, z
 
-    @property
+    @cached_property
     def group_count(self) -> int:
         x, y, z = self.groups
         return x * y * z

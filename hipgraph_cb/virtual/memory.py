@@ -74,11 +74,13 @@ class Allocation:
 class _Table:
     """An immutable picture of the live allocations; kernels on a worker thread read it without a lock."""
 
-    __slots__ = ("ends", "last", "starts")
+    __slots__ = ("_end_list", "_start_list", "ends", "last", "starts")
 
     def __init__(self, starts: list[int], allocations: dict[int, Allocation]) -> None:
+        self._start_list = list(starts)
+        self._end_list = [allocations[start].end for start in starts]
         self.starts: NDArray[np.int64] = np.array(starts, np.int64)
-        self.ends: NDArray[np.int64] = np.array([allocations[start].end for start in starts], np.int64)
+        self.ends: NDArray[np.int64] = np.array(self._end_list, np.int64)
         self.last = (0, 0)  # start and end of the range the previous check hit
 
     def holds(self, low: int, high: int) -> bool:
@@ -86,10 +88,10 @@ class _Table:
         start, end = self.last
         if start <= low and high <= end:
             return True
-        index = int(self.starts.searchsorted(low, "right")) - 1
-        if index < 0 or high > self.ends[index]:
+        index = bisect.bisect_right(self._start_list, low) - 1
+        if index < 0 or high > self._end_list[index]:
             return False
-        self.last = (int(self.starts[index]), int(self.ends[index]))
+        self.last = (self._start_list[index], self._end_list[index])
         return True
 
     def faulty(self, addresses: NDArray[np.int64], size: int) -> NDArray[np.bool_] | None:

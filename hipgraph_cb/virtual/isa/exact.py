@@ -35,7 +35,8 @@ def fma32(a: NDArray[np.float32], b: NDArray[np.float32], c: NDArray[np.float32]
     # From here on the memory of the sum serves for the tests: what stays in the cache is what counts.
     tails = total.view(_I64)
     np.left_shift(tails, _TAIL, out=tails)
-    if (tails.min() == _HALF_TAIL or _has_denormal(result, total)) and not _is_certainly_exact(a, b, c, result):
+    is_doubtful = np.minimum.reduce(tails.reshape(-1)) == _HALF_TAIL or _has_denormal(result, total)
+    if is_doubtful and not _is_certainly_exact(a, b, c, result):
         _round_doubtful((a, b, c), result)
     return result
 
@@ -43,7 +44,7 @@ def fma32(a: NDArray[np.float32], b: NDArray[np.float32], c: NDArray[np.float32]
 def _has_denormal(values: NDArray[np.float32], scratch: NDArray[np.float64]) -> bool:
     magnitudes = scratch.reshape(-1).view(_U32)[: values.size]
     np.left_shift(values.reshape(-1).view(_U32), _U32(1), out=magnitudes)
-    smallest = int(magnitudes.min())
+    smallest = int(np.minimum.reduce(magnitudes))
     if smallest >= _SMALLEST_NORMAL:
         return False
     magnitudes -= _U32(1)  # zero becomes the largest

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from hipgraph_cb.virtual.isa.lane_mask import all_ones
 from hipgraph_cb.virtual.isa.memory_access import active_only, misaligned
+from hipgraph_cb.virtual.isa.pattern import SMALLEST
 
 if TYPE_CHECKING:
     from hipgraph_cb.virtual.isa.instruction import Instruction
@@ -85,7 +86,10 @@ def load_linear(state: State, place: Linear, count: int) -> list[Vector32] | Non
     if found is None:
         return None
     start, indices = found
-    return [memory.u32[start + position :].take(indices, mode="wrap") for position in range(count)]
+    sources = (memory.u32[start + position :] for position in range(count))
+    if indices.size < SMALLEST:  # `take` always gives up the interpreter's lock, and may wait long to get it back
+        return [source[indices] for source in sources]
+    return [source.take(indices, mode="wrap") for source in sources]
 
 
 def load_masked(state: State, place: Linear, count: int, lanes: Bits) -> list[Vector32] | None:
@@ -126,8 +130,12 @@ def store_linear(state: State, place: Linear, values: list[Vector32]) -> bool:
 
 def _is_inside(state: State, place: Linear, pattern: Pattern | None, count: int) -> bool:
     """Whether all words are in one live allocation."""
-    origin, index, shift = place
-    low, high = (int(index.min()), int(index.max())) if pattern is None else (pattern.low, pattern.high)
+    origin, indices, shift = place
+    if pattern is None:
+        flat = indices.reshape(-1)  # reductions over one axis have the shortest way
+        low, high = int(np.minimum.reduce(flat)), int(np.maximum.reduce(flat))
+    else:
+        low, high = pattern.low, pattern.high
     base = state.memory.base + origin
     return origin + (low << shift) >= 0 and state.memory.holds(
         base + (low << shift), base + (high << shift) + 4 * count

@@ -108,8 +108,7 @@ def _load_buffer_per_wave(
 def _words_at(state: State, instruction: Instruction, address: int, count: int, wave: int = 0) -> Any:
     """`count` words of live memory from `address`."""
     memory = state.memory
-    allocation = memory.find(address)
-    if allocation is None or address + 4 * count > allocation.end:
+    if not memory.holds(address, address + 4 * count):
         lanes = np.arange(state.waves).reshape(-1, 1) >= wave
         raise state.fault(
             instruction,

@@ -66,14 +66,6 @@ class Chunk:
         self._only_read = True  # nothing was written since the snapshot
         self._is_stuck = False  # the running group has been found waiting
         self._stuck = 0  # how many groups in turn have been found waiting, without a write in between
-        self._handlers: dict[type[ControlFlow], Callable[[Any, int], bool]] = {
-            Branch: self._branch,
-            ConditionalBranch: self._conditional_branch,
-            Barrier: self._barrier,
-            EndProgram: self._end,
-            Jump: self._jump,
-            SetMode: self._set_mode,
-        }
 
     def run(self, interrupted: Callable[[], bool]) -> Outcome:
         """Run until every wave has ended, or until the chunk seems to spin; may be called again then.
@@ -100,7 +92,7 @@ class Chunk:
                 self._stuck = 0
             if block.control is None:
                 self._pc = block.end
-            elif self._handlers[type(block.control)](block.control, block.end):
+            elif _HANDLERS[type(block.control)](self, block.control, block.end):
                 return Outcome.FINISHED
             if self._is_stuck and self._give_way():
                 return Outcome.SPINNING
@@ -315,3 +307,13 @@ class Chunk:
             self._pick()
             if self._pc == pc:
                 self._backward = backlog
+
+
+_HANDLERS: dict[type[ControlFlow], Callable[[Chunk, Any, int], bool]] = {
+    Branch: Chunk._branch,
+    ConditionalBranch: Chunk._conditional_branch,
+    Barrier: Chunk._barrier,
+    EndProgram: Chunk._end,
+    Jump: Chunk._jump,
+    SetMode: Chunk._set_mode,
+}

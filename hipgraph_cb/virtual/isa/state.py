@@ -54,7 +54,9 @@ _U64 = np.uint64
 _HALF = np.uint64(32)
 
 
+_UNWRITTEN = np.full((1, 1), UNWRITTEN, _U32)
 _NO_ROWS = np.zeros((1, 1), np.int64)
+_NO_LDS = np.zeros((1, 0), np.uint8)
 
 
 def _rows(placement: Placement, stride: int) -> NDArray[np.int64]:
@@ -123,10 +125,9 @@ class State:
         self.clock = 0
         self.watches_atomics = False
         self.atomics_changed = False
-        unwritten = np.full((1, 1), UNWRITTEN, _U32)
         # A 64-bit pair is kept as one uint64 array in _wide[low]; the halves then are None until somebody asks.
         # Both lists have room behind the last register so that neighbours can be looked at without a bound.
-        self._vgpr: list[Vector32 | None] = [unwritten] * 514
+        self._vgpr: list[Vector32 | None] = [_UNWRITTEN] * 514
         self._wide: list[Vector64 | ScaledIndex | None] = [None] * 514
         # An array plus a distance, which does not wrap round; _vgpr[register] then is None until somebody asks.
         self._moved: list[tuple[Vector32, int] | None] = [None] * 514
@@ -142,7 +143,7 @@ class State:
         self._active_lanes: NDArray[np.intp] | None = None
         self.lds_size = lds_size
         stride = -(-lds_size // 16) * 16
-        self.lds: NDArray[np.uint8] = np.full((placement.groups, stride), 0xCD, np.uint8)
+        self.lds: NDArray[np.uint8] = np.full((placement.groups, stride), 0xCD, np.uint8) if stride else _NO_LDS
         self.lds_rows: NDArray[np.int64] = _NO_ROWS if not lds_size else _rows(placement, stride)
         self.lds_places: dict[int, tuple[Vector32, WordPlaces]] = {}
         self.matrices: dict[tuple[Any, int], tuple[list[Vector32], NDArray[Any]]] = {}

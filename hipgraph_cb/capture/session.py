@@ -16,6 +16,7 @@ from hipgraph_cb.recording.resources import Slot
 if TYPE_CHECKING:
     from hipgraph_cb.capture.file import Capture
     from hipgraph_cb.device import Buffer, Device, Program
+    from hipgraph_cb.recording.outputs import Check
     from hipgraph_cb.recording.profile import Profile
     from hipgraph_cb.recording.recording import Recording
 
@@ -136,21 +137,21 @@ class Session:
             self._program = self.device.program(self.recording)
         return self._program
 
-    def replay(self) -> None:
-        """Replay all of it once and wait."""
-        self._run(self.program)
+    def replay(self, check: Check | None = None) -> None:
+        """Replay all of it once and wait; with a `check`, watch it. See `Program.replay`."""
+        self._run(self.program, check)
 
     def profile(self, repeats: int) -> Profile:
         """Replay with every command timed. See `Program.profile`."""
         return self.program.profile(repeats, bindings=self.slots or None)
 
-    def replay_part(self, part: range) -> None:
-        """Replay only these commands, and wait."""
-        with self.device.program(self.recording.part(part)) as program:
+    def replay_commands(self, recording: Recording) -> None:
+        """Replay other commands over the same resources and slots, and wait."""
+        with self.device.program(recording) as program:
             self._run(program)
 
-    def _run(self, program: Program) -> None:
-        program.replay(bindings=self.slots or None)
+    def _run(self, program: Program, check: Check | None = None) -> None:
+        program.replay(bindings=self.slots or None, check=check)
         self.device.synchronize()
 
     def differences(self) -> Iterator[tuple[str, Difference]]:

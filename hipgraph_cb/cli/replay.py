@@ -17,7 +17,7 @@ from hipgraph_cb.capture.file import Capture, load
 from hipgraph_cb.capture.replacement import with_kernel
 from hipgraph_cb.capture.session import Session
 from hipgraph_cb.cli.progress import Progress
-from hipgraph_cb.errors import InvalidArgumentError, NotFoundError
+from hipgraph_cb.errors import CheckFailedError, InvalidArgumentError, NotFoundError
 from hipgraph_cb.executable.verify import verify
 from hipgraph_cb.opening import open_device
 
@@ -55,6 +55,11 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--bind", type=_slot, action="append", default=[], metavar="SLOT=FILE", help="the contents of a slot, as bytes"
     )
+    parser.add_argument(
+        "--check",
+        choices=["nan"],
+        help="replay layer by layer and stop at the first command that wrote NaN through a pointer to floats",
+    )
     parser.add_argument("--time", action="store_true", help="say how long a replay took")
 
 
@@ -79,9 +84,11 @@ def run(options: argparse.Namespace) -> int:
             other = stack.enter_context(open_device(options.against, device=options.device))
             report["against"] = _device(other)
             _compare(session, stack.enter_context(Session(recorded, other, bindings)), report)
+        elif options.check:
+            report["bad"] = _check(session, options.check)
         else:
             _replay(session, options, report)
-    report["agrees"] = not (report.get("differences") or report.get("divergence"))
+    report["agrees"] = not any(report.get(key) for key in ("differences", "divergence", "bad"))
     print(json.dumps(report, indent=2) if options.json else _as_text(report, options))
     return 0 if report["agrees"] else 1
 
@@ -120,6 +127,15 @@ def _compare(session: Session, other: Session, report: dict[str, Any]) -> None:
     with Progress("commands compared") as progress:
         found = first_divergence(session, other, progress)
     report["divergence"] = None if found is None else _divergence(found)
+
+
+def _check(session: Session, check: str) -> dict[str, Any] | None:
+    session.restore()
+    try:
+        session.replay(check)
+    except CheckFailedError as error:
+        return {"where": error.where, "found": error.found}
+    return None
 
 
 def _difference(replay: int, buffer: str, found: Difference) -> dict[str, Any]:
@@ -167,6 +183,11 @@ def _verdict(report: dict[str, Any], options: argparse.Namespace) -> list[str]:
             f"the first difference is after {found['where']}: {found['what']}",
             f"  in {found['buffer']}: {found['text']}",
         ]
+    if options.check:
+        bad = report["bad"]
+        if bad is None:
+            return ["no command wrote NaN through a pointer to floats"]
+        return [f"the first to fail is {bad['where']}", f"  {bad['found']}"]
     if not options.verify:
         return []
     rows = report["differences"]

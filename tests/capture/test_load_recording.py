@@ -4,13 +4,17 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from support.bundle import bundle_of
+from support.containers import Export, wrapped
 from support.fakes import FakeBuffer, FakeExecutable
 
 from hipgraph_cb import HipGraphError, Recording, Slot, load_recording
 from hipgraph_cb.executable.verify import verify
 from hipgraph_cb.recording.command_buffer import CommandBuffer
 
-GFX90A = Path(__file__).parent.parent / "fixtures" / "corpus" / "clang" / "k_cl.gfx90a.hsaco"
+FIXTURES = Path(__file__).parent.parent / "fixtures"
+GFX90A = FIXTURES / "corpus" / "clang" / "k_cl.gfx90a.hsaco"
+KERNELS = FIXTURES / "conformance" / "conformance.gfx942.hsaco"
 
 
 @pytest.fixture
@@ -60,6 +64,24 @@ def test_slots_of_a_loaded_program_are_bound_at_replay(device, tmp_path):
     with load_recording(tmp_path / "slots.hgcb", device) as program:
         program.replay(bindings=[target])
     assert target.to_host(np.uint32).tolist() == [0, 7, 7, 0]
+
+
+@pytest.mark.parametrize("container", ["bundle", "wrapper"])
+def test_code_from_a_container_is_stored_without_it(device, container, tmp_path):
+    data = KERNELS.read_bytes()
+    if container == "bundle":
+        given = bundle_of(gfx942=data)
+    else:
+        given = wrapped(b"HIP1", [Export("workgroup_ids", (1, 1, 1), 0, 1)], [data])
+    kernels, x = device.load(given), device.allocate(12, label="x")
+    with device.command_buffer() as cb:
+        cb.dispatch(kernels["workgroup_ids"], 3, args=[x])
+    cb.recording.save(tmp_path / "contained.hgcb")
+    (entry,) = Recording.load(tmp_path / "contained.hgcb").resources.executables.values()
+    assert entry.verified.data == data
+    with load_recording(tmp_path / "contained.hgcb", device) as program:
+        program.replay()
+        assert program.recording.resources["x"].to_host(np.uint32).tolist() == [0, 1, 2]
 
 
 def test_code_for_another_device_is_refused(device, tmp_path):

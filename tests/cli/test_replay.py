@@ -163,6 +163,22 @@ def test_slots_take_their_contents_from_files(device, tmp_path, capsys):
     capsys.readouterr()
 
 
+def test_check_names_the_first_command_that_wrote_nan(device, tmp_path, capsys):
+    kernels = device.load(KERNELS)
+    x = device.from_host(np.array([0, 1, 2, 3], np.float32), label="x")
+    for name, scale in (("good", 1.0), ("bad", np.float32(np.inf))):
+        with device.command_buffer(label=name) as cb:
+            cb.dispatch(kernels["saxpby"], 1, 64, args=[x, x, x, scale, 4], label="scale")
+        cb.recording.save(tmp_path / name, contents=True)
+    assert main(["replay", str(tmp_path / "good"), "--check", "nan"]) == 0
+    assert capsys.readouterr().out.splitlines()[-1] == "no command wrote NaN through a pointer to floats"
+    assert main(["replay", str(tmp_path / "bad"), "--check", "nan"]) == 1
+    assert capsys.readouterr().out.splitlines()[-2:] == [
+        "the first to fail is command 0 'scale' in 'bad'",
+        "  NaN in 1 of 4 elements, first in element 0, in arg0: float* = `x`[0:16]",
+    ]
+
+
 @pytest.mark.parametrize("words", [["missing.hgcb"], [__file__]])
 def test_what_cannot_be_replayed_is_status_2_without_a_traceback(words, capsys):
     assert main(["replay", *words]) == 2

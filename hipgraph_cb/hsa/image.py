@@ -139,6 +139,10 @@ class Image:
     signals: tuple[EventPacket, ...] = ()
     waits: tuple[EventPacket, ...] = ()
 
+    def where(self, packet: int) -> str:
+        """How messages call the command behind a packet."""
+        return self.origins[packet].where()
+
     @property
     def changes(self) -> bool:
         """Whether a launch has to write something of its own, so that two in flight cannot share the arguments."""

@@ -50,7 +50,7 @@ class HostMemory:
         bytes: all of it.
     """
 
-    def __init__(self, api: HsaApi, agent: Agent, size: int, where: str) -> None:
+    def __init__(self, api: HsaApi, agent: Agent, where: str, size: int) -> None:
         self._handle = _allocate(api, agent.host_pool, size, where)
         self.address: int = self._handle.native
         try:

@@ -138,7 +138,7 @@ class HsaProgram(Program):
     def _launch(self, queue: HsaQueue, packets: Packets, words: Any, signals: Sequence[Handle] = ()) -> int:
         with queue.lock:
             try:
-                ticket = queue.launch(packets, words, self._work, self._where, signals)
+                ticket = queue.launch(packets, words, self._work, self._image.where, signals)
             except HipGraphError as error:
                 raise error.located(self._work) from None
             self._needs.tickets[queue] = ticket
@@ -148,7 +148,10 @@ class HsaProgram(Program):
         """Lower the recording and write what all launches share."""
         recording, device, needs = self._recording, self._device, self._needs
         room = payload_room(recording)
-        payload = needs.payload = self._host_memory(room) if room else None
+        host_memory = partial(
+            HostMemory, device.api, device.agent, self._work
+        )  # what outlives the program must not hold it
+        payload = needs.payload = host_memory(room) if room else None
         image, data = lower(
             recording,
             Surroundings(
@@ -161,7 +164,7 @@ class HsaProgram(Program):
         )
         if payload is not None:
             payload.bytes[: len(data)] = np.frombuffer(data, np.uint8)
-        needs.instances = Instances(image, self._host_memory, device.blits.kernel, device.blits.most_lanes)
+        needs.instances = Instances(image, host_memory, device.blits.kernel, device.blits.most_lanes)
         return image
 
     def _resolve(self, bindings: Sequence[Any] | None) -> Mapping[int, BoundRange]:
@@ -186,15 +189,8 @@ class HsaProgram(Program):
         part = table[place.slot].part(place)
         return part.buffer.address + part.offset, part.length
 
-    def _where(self, packet: int) -> str:
-        return self._image.origins[packet].where()
-
     def _kernel(self, executable: int, export: str) -> KernelCode:
         return self._resources.executables[executable].kernel(export)
-
-    def _host_memory(self, size: int) -> HostMemory:
-        device = self._device
-        return HostMemory(device.api, device.agent, size, self._work)
 
     def _release(self) -> None:
         self._retire()

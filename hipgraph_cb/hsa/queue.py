@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import threading
 from collections import deque
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from hipgraph_cb.backend.queue import LaunchQueue
-from hipgraph_cb.errors import HipGraphError, OutOfRangeError
+from hipgraph_cb.errors import CancelledError, HipGraphError, OutOfRangeError
 from hipgraph_cb.hsa.functions import Status
 from hipgraph_cb.hsa.native_queue import FaultNotice, NativeQueue, QueueStopped
 from hipgraph_cb.hsa.packets import NO_TYPE
@@ -47,6 +48,7 @@ class HsaQueue(LaunchQueue):
         self._notice = notice
         self._patience = patience
         self._in_flight: deque[Launch] = deque()
+        self._polling = threading.Lock()
         self._tickets_before = 0
         self._native: NativeQueue | None = None
         self._feeder: Feeder | None = None
@@ -74,6 +76,7 @@ class HsaQueue(LaunchQueue):
             HsaError: the runtime gives no queue.
         """
         feeder, native = self._open()
+        self._forget_what_is_done()
         before = feeder.written
         try:
             native.check()
@@ -89,7 +92,7 @@ class HsaQueue(LaunchQueue):
             self._complete(signals)
         except BaseException:
             if feeder.written != before:
-                self._abandon()
+                self._give_up(work)
             raise
         else:
             self._in_flight.append(Launch(self.enqueued + 1, first, feeder.written, where, signals))
@@ -104,6 +107,15 @@ class HsaQueue(LaunchQueue):
         return native.signal
 
     def poll(self) -> bool:
+        """As the base says. It blocks on nothing, since a finalizer may call it in the middle of a launch or a poll."""
+        if not self._polling.acquire(blocking=False):
+            return not self.busy
+        try:
+            return self._poll()
+        finally:
+            self._polling.release()
+
+    def _poll(self) -> bool:
         native = self._native
         if native is None:
             self._done = self.enqueued
@@ -114,18 +126,26 @@ class HsaQueue(LaunchQueue):
         if not status and done < enqueued and self._notice.is_unanswered:
             status = native.stop.status = Status.ERROR_MEMORY_FAULT
         if status:
-            error = self._error(native)
-            self._abandon()
+            if not self.lock.acquire(blocking=False):
+                return False  # somebody is about to enqueue; the next poll tells
+            try:
+                error = self._error(native)
+                self._abandon()
+            finally:
+                self.lock.release()
             raise error
         self._done = done
-        while self._in_flight and self._in_flight[0].ticket <= done:
-            self._in_flight.popleft()
+        if self._in_flight and self.lock.acquire(blocking=False):
+            try:
+                self._forget_what_is_done()
+            finally:
+                self.lock.release()
         return done >= enqueued
 
     def release(self) -> None:
-        if self._native is not None:
-            self._native.release()
-            self._native = self._feeder = None
+        native, self._native, self._feeder = self._native, None, None
+        if native is not None:
+            native.release()
 
     def _open(self) -> tuple[Feeder, NativeQueue]:
         native, feeder = self._native, self._feeder
@@ -134,6 +154,23 @@ class HsaQueue(LaunchQueue):
             feeder = self._feeder = Feeder(native.ring, native, self._patience, self.name)
             self._tickets_before = self.enqueued
         return feeder, native
+
+    def _forget_what_is_done(self) -> None:
+        while self._in_flight and self.is_done(self._in_flight[0].ticket):
+            self._in_flight.popleft()
+
+    def _give_up(self, work: str) -> None:
+        """A launch was written in part, so the queue is of no use; what else was on it is lost, and a wait says so."""
+        self.refresh()
+        self._forget_what_is_done()
+        lost = len(self._in_flight)
+        self._abandon()
+        if lost:
+            self._failure = CancelledError(
+                f"replay: {work} could not be written whole, and its queue was given up",
+                where=self.name,
+                found=f"{lost} launches in front of it that were not done",
+            )
 
     def _abandon(self) -> None:
         """Nothing that was written will be done any more; nobody may wait for it in vain."""

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from hipgraph_cb import Slot
-from hipgraph_cb.errors import DeadlineExceededError, HsaError
+from hipgraph_cb.errors import CancelledError, DeadlineExceededError, HsaError
 
 SLOTS = 64
 ENDLESS = Path(__file__).parent.parent / "fixtures" / "virtual" / "endless.gfx942.hsaco"
@@ -122,6 +122,31 @@ def test_a_launch_that_finds_no_room_for_its_rest_is_given_up_and_so_is_its_queu
     other.replay()
     assert target.to_host(np.uint32).tolist() == list(range(5))
     assert words.to_host().tolist() == [0] * 4
+
+
+def test_what_stood_before_a_launch_that_was_given_up_is_told_to_be_lost(small):
+    other, target = counting(small, 5)
+    flag, words = small.from_host(bytes(4)), small.from_host(bytes(4))
+    with small.command_buffer(label="endless") as cb:
+        cb.dispatch(small.load(ENDLESS)["endless"], 1, 64, args=[flag])
+    with small.command_buffer(label="long") as long:
+        for _ in range(2 * SLOTS):
+            long.fill_buffer(words, 1)
+            long.execution_barrier()
+    small.timeout = 0.2
+    cb.replay()
+    with pytest.raises(DeadlineExceededError):
+        long.replay()
+    small.timeout = 60
+    with pytest.raises(CancelledError) as caught:
+        small.synchronize()
+    assert str(caught.value) == (
+        "replay: program `long` could not be written whole, and its queue was given up\n"
+        "  where: the device's own stream\n"
+        "  found: 1 launches in front of it that were not done"
+    )
+    other.replay()
+    assert target.to_host(np.uint32).tolist() == list(range(5))
 
 
 def test_a_timeout_says_where_the_queue_stands(small, endless):

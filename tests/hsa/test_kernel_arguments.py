@@ -1,0 +1,181 @@
+"""What the kernel arguments of an image hold, and how bindings get into them."""
+
+import struct
+from collections import deque
+
+import numpy as np
+import pytest
+from support.packets import BUFFERS, PAYLOAD, SIZE, Desk, buffers, record
+
+from hipgraph_cb.hsa.blits import COPY_ARGUMENTS
+from hipgraph_cb.hsa.image import SlotPointer
+from hipgraph_cb.hsa.instances import MOST_INSTANCES, Instances
+from hipgraph_cb.recording.bindings import BoundRange
+from hipgraph_cb.recording.resources import Slot
+
+
+@pytest.fixture(scope="module")
+def desk():
+    return Desk("corpus/clang/k_cl.gfx942.hsaco")
+
+
+def test_arguments_lie_where_the_metadata_says_and_nothing_lies_elsewhere(desk):
+    x, y = buffers(4096, 4096)
+    image, _ = desk.lower(record(lambda cb: cb.dispatch(desk["saxpy"], (4, 2), 256, args=[y, x, 2.5, 1000])))
+    layout = desk["saxpy"].layout
+    block = image.kernargs[: layout.size]
+    y_address, x_address, a, n = struct.unpack_from("<QQfI", block)
+    assert (y_address, x_address, a, n) == (BUFFERS, BUFFERS + SIZE, 2.5, 1000)
+    hidden = {argument.kind: argument for argument in layout.hidden}
+    values = {
+        kind: int.from_bytes(block[argument.offset : argument.offset + argument.size], "little")
+        for kind, argument in hidden.items()
+    }
+    known = {
+        **dict(zip((f"hidden_block_count_{axis}" for axis in "xyz"), (4, 2, 1), strict=True)),
+        **dict(zip((f"hidden_group_size_{axis}" for axis in "xyz"), (256, 1, 1), strict=True)),
+        "hidden_grid_dims": 3,
+    }
+    assert values == {kind: known.get(kind, 0) for kind in hidden}
+    assert "hidden_block_count_x" in hidden
+    assert image.kernargs[layout.size :].count(0) == len(image.kernargs) - layout.size
+    assert len(image.kernargs) % 64 == 0
+
+
+def test_the_packet_says_what_the_dispatch_says(desk):
+    x, y = buffers(4096, 4096)
+    image, _ = desk.lower(
+        record(lambda cb: cb.dispatch(desk["saxpy"], (4, 2), 256, args=[y, x, 2.5, 1000], dynamic_lds=96))
+    )
+    (packet,) = image.packets
+    export = desk["saxpy"].verified
+    assert packet["workgroup_size"].tolist() == [256, 1, 1]
+    assert packet["grid_size"].tolist() == [1024, 2, 1]
+    assert packet["group_segment_size"] == export.group_segment_size + 96
+    assert packet["private_segment_size"] == export.private_segment_size
+    assert (packet["reserved0"], packet["reserved2"], packet["completion_signal"]) == (0, 0, 0)
+
+
+def test_host_bytes_lie_so_that_the_copy_takes_the_largest_steps(desk):
+    (x,) = buffers(4096)
+
+    def commands(cb):
+        for offset in (3, 16, 100):
+            cb.update_buffer(x.view(offset, 40), bytes(range(40)))
+
+    image, payload = desk.lower(record(commands))
+    for packet, offset in zip(image.packets, (3, 16, 100), strict=True):
+        assert desk.names[int(packet["kernel_object"])] == "copy_16"
+        start = int(packet["kernarg_address"])
+        target, source, *_ = COPY_ARGUMENTS.unpack_from(image.kernargs, start)
+        assert target == BUFFERS + offset
+        assert payload[source - PAYLOAD : source - PAYLOAD + 40] == bytes(range(40))
+
+
+class Memory:
+    """Host memory in place of a pool's."""
+
+    def __init__(self, size):
+        self.bytes = np.zeros(-(-size // 8) * 8, np.uint8)
+        self.address = int(self.bytes.ctypes.data)
+        self.released = 0
+
+    def release(self):
+        self.released += 1
+
+
+class Queue:
+    """Its tickets are done when a test says so."""
+
+    def __init__(self):
+        self.done = 0
+        self.waits = deque()
+
+    def is_done(self, ticket):
+        return self.done >= ticket
+
+    def refresh(self):
+        pass
+
+    def wait_for(self, ticket, timeout):
+        self.waits.append((ticket, timeout))
+        self.done = ticket
+
+
+class Buffer:
+    def __init__(self, address):
+        self.address = address
+
+
+def instances_of(desk, fill):
+    image, _ = desk.lower(record(fill, binding_capacity=2))
+    return Instances(image, Memory, desk.blit, 4096)
+
+
+def through_slots(desk):
+    return lambda cb: cb.dispatch(desk["saxpy"], 4, 256, args=[Slot(0, 8), Slot(1), 1.0, 5])
+
+
+def table(*addresses):
+    return {slot: BoundRange(Buffer(address), 16, 64) for slot, address in enumerate(addresses)}
+
+
+def test_bindings_are_written_where_the_pointers_are(desk):
+    instances = instances_of(desk, through_slots(desk))
+    instance = instances.take(None)
+    instances.bind(instance, table(0x1000, 0x2000), 1, None)
+    assert struct.unpack_from("<QQ", instance.memory.bytes) == (0x1000 + 16 + 8, 0x2000 + 16)
+    assert instance.packets["kernarg_address"][0] == instance.memory.address
+
+
+def test_the_same_table_is_not_written_twice(desk):
+    instances = instances_of(desk, through_slots(desk))
+    instance = instances.take(None)
+    instances.bind(instance, table(0x1000, 0x2000), 1, None)
+    instance.memory.bytes[:] = 0
+    instances.bind(instance, table(0x1000, 0x2000), 1, None)
+    assert not instance.memory.bytes.any()
+    instances.bind(instance, table(0x3000, 0x4000), 2, None)
+    assert struct.unpack_from("<QQ", instance.memory.bytes) == (0x3018, 0x4010)
+
+
+def test_a_pointer_that_is_not_aligned_is_written_too(desk):
+    instances = instances_of(desk, through_slots(desk))
+    image = instances.image
+    object.__setattr__(image, "pointers", (SlotPointer(12, 0, 4), SlotPointer(24, 1, 0)))
+    odd = Instances(image, Memory, desk.blit, 4096)
+    instance = odd.take(None)
+    odd.bind(instance, table(0x11223344556677, 0x2000), 1, None)
+    assert struct.unpack_from("<Q", instance.memory.bytes, 12) == (0x11223344556677 + 20,)
+    assert struct.unpack_from("<Q", instance.memory.bytes, 24) == (0x2010,)
+
+
+def test_kernel_arguments_are_not_used_again_before_their_launch_is_done(desk):
+    instances, queue = instances_of(desk, through_slots(desk)), Queue()
+    first = instances.take(None)
+    first.in_use = queue, 1
+    second = instances.take(None)
+    second.in_use = queue, 2
+    assert first is not second
+    queue.done = 1
+    assert instances.take(None) is first
+
+
+def test_the_oldest_launch_is_waited_for_when_there_are_as_many_as_may_be(desk):
+    instances, queue = instances_of(desk, through_slots(desk)), Queue()
+    taken = []
+    for ticket in range(1, MOST_INSTANCES + 1):
+        taken.append(instances.take(7.0))
+        taken[-1].in_use = queue, ticket
+    assert len(set(map(id, taken))) == MOST_INSTANCES
+    assert instances.take(7.0) is taken[0]
+    assert list(queue.waits) == [(1, 7.0)]
+
+
+def test_without_slots_all_launches_share_their_arguments(desk):
+    x, y = buffers(4096, 4096)
+    instances = instances_of(desk, lambda cb: cb.dispatch(desk["saxpy"], 4, 256, args=[y, x, 2.5, 1000]))
+    assert not instances.image.changes
+    memory = instances.shared().memory
+    instances.release()
+    assert memory.released == 1

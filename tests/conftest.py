@@ -1,6 +1,9 @@
 """The whole suite runs on one virtual GPU, chosen before any test module can open a device."""
 
+import gc
 import os
+
+import pytest
 
 os.environ["HIPGRAPH_CB_VIRTUAL"] = "gfx942"
 
@@ -8,3 +11,12 @@ os.environ["HIPGRAPH_CB_VIRTUAL"] = "gfx942"
 def pytest_make_parametrize_id(val: object, argname: str) -> str | None:
     """Names of functions in test ids: their addresses differ from process to process."""
     return f"{argname}-{getattr(val, '__name__', 'callable')}" if callable(val) else None
+
+
+@pytest.fixture
+def quick_collection():
+    """Collections look at what the test has made only: a sweep makes hundreds of them."""
+    gc.collect()
+    gc.freeze()
+    yield
+    gc.unfreeze()

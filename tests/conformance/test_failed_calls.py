@@ -76,7 +76,9 @@ def test_the_scenarios_make_everything_that_is_to_be_given_back(device, runtime,
         pytest.param("parts and events", True, marks=pytest.mark.long),
     ],
 )
-def test_any_failed_call_leaves_nothing_behind(device, runtime, opening, code_object, caplog, name, every_call):
+def test_any_failed_call_leaves_nothing_behind(
+    device, runtime, quick_collection, opening, code_object, caplog, name, every_call
+):
     scenario = SCENARIOS[name]
     with runtime.count_calls() as count:
         scenario(opening, code_object)

@@ -42,7 +42,7 @@ def test_events_nested_recordings_and_parts_give_everything_back(counting, code_
 
 
 @ALL_SCENARIOS
-def test_any_failed_call_leaves_nothing_behind(counting, code_object, caplog, scenario):
+def test_any_failed_call_leaves_nothing_behind(counting, quick_collection, code_object, caplog, scenario):
     calls = calls_of(counting, code_object, scenario)
     for number, name in enumerate(calls):
         counting.calls.clear()

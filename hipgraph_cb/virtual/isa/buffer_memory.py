@@ -143,7 +143,7 @@ def _linear_range(instruction: Instruction) -> Callable[[State], LinearRange | N
         if type(descriptor.records) is not int:
             return None
         origin = descriptor.base + (distance - state.memory.base)
-        place = Linear(origin, offset, 0) if type(origin) is int else from_origins(origin, offset)
+        place = Linear(origin, offset, 0) if type(origin) is int else from_origins(state, origin, offset)
         return None if place is None else LinearRange(place, offset, descriptor.records - distance)
 
     return locate

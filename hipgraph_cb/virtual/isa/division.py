@@ -99,15 +99,25 @@ def exceptional(operands: tuple[Float, Float, Float], form: Format, plain: Plain
     bounds = ((numerators, plain.numerator), (denominators, plain.denominator), (gap, plain.gap))
     if all(allowed[0] <= low and high <= allowed[1] for (low, high), allowed in bounds):
         return None
-    upper, lower = biased_exponent(numerator, form), biased_exponent(denominator, form)
+    upper, lower = _narrow_exponent(numerator, form), _narrow_exponent(denominator, form)
     outside = _outside(upper - lower, plain.gap) | _outside(upper, plain.numerator) | _outside(lower, plain.denominator)
     if not outside.any():
         return None
     return np.flatnonzero(np.broadcast_to(outside, np.broadcast_shapes(value.shape, outside.shape)))
 
 
-def _outside(values: NDArray[np.int64], bounds: tuple[int, int]) -> NDArray[np.bool_]:
-    outside: NDArray[np.bool_] = (values < bounds[0]) | (values > bounds[1])
+def _narrow_exponent(value: Float, form: Format) -> NDArray[np.int16]:
+    """`biased_exponent` in as few bits as it needs."""
+    words = value.view(np.uint16).reshape(*value.shape, -1)[..., -1]  # the uppermost 16 bits
+    above = form.mantissa_bits - 16 * (value.itemsize // 2 - 1)
+    exponent: NDArray[np.int16] = (words >> np.uint16(above) & np.uint16(form.exponent_mask)).view(np.int16)
+    return exponent
+
+
+def _outside(values: NDArray[np.int16], bounds: tuple[int, int]) -> NDArray[np.bool_]:
+    """One comparison: as an unsigned number, what lies below the bounds lies above them."""
+    low, high = bounds
+    outside: NDArray[np.bool_] = (values - np.int16(low)).view(np.uint16) > np.uint16(high - low)
     return outside
 
 

@@ -225,12 +225,12 @@ def _write_step(instruction: Instruction, places: list[tuple[str, int]], count: 
 
     def step(state: State) -> None:
         for source, distance in sources:
-            words = [state.full(state.read_vgpr(source + index)) for index in range(count)]
+            words = [state.read_vgpr(source + index) for index in range(count)]
             if state.active is None and _write_words(state, state.read_vgpr(address), distance, words):
                 continue
             offsets = lds_offsets(state, instruction, address, distance, 4 * count)
             if offsets.size:
-                store_words(state.lds.reshape(-1), offsets, [active_only(state, word) for word in words])
+                store_words(state.lds.reshape(-1), offsets, [active_only(state, state.full(word)) for word in words])
 
     return step
 
@@ -245,9 +245,11 @@ def _write_words(state: State, address: Vector32, offset: int, values: list[Vect
     memory, pattern = state.lds.reshape(-1), place.pattern
     for position, value in enumerate(values, offset >> 2):
         if pattern is not None and pattern.is_injective:
-            pattern.view(memory, 4 * position, 4)[...] = value.reshape(pattern.sizes)
+            pattern.view(memory, 4 * position, 4)[...] = state.full(value).reshape(pattern.sizes)
         else:
-            memory.view(np.uint32)[position:][state.full(place.indices)] = value
+            # A value that all lanes of a wave write to one place is written once.
+            shape = np.broadcast(place.indices, value).shape
+            memory.view(np.uint32)[position:][np.broadcast_to(place.indices, shape)] = value
     return True
 
 

@@ -50,21 +50,22 @@ def linear_place(instruction: Instruction) -> Callable[[State], Linear | None]:
     def from_base(state: State) -> Linear | None:
         base = state.read_sgpr64(base_register)
         if type(base) is not int:
-            return from_origins(
-                np.asarray(base).view(np.int64) + (offset - state.memory.base), state.read_vgpr(register)
-            )
+            origins = np.asarray(base).view(np.int64) + (offset - state.memory.base)
+            return from_origins(state, origins, state.read_vgpr(register))
         index, distance = state.read_moved(register)
         return Linear(base + distance + offset - state.memory.base, index, 0)
 
     return from_base
 
 
-def from_origins(origins: NDArray[np.int64], index: Vector32) -> Linear | None:
+def from_origins(state: State, origins: NDArray[np.int64], index: Vector32) -> Linear | None:
     """`origins` (bytes of the arena, [waves, 1]) plus `index`; None when they are too far apart for 32 bits."""
     first = int(origins.min())
     if int(origins.max()) - first + int(index.max()) >= 1 << 32:
         return None
-    return Linear(first, index + (origins - first).astype(np.uint32), 0)
+    indices = index + (origins - first).astype(np.uint32)
+    state.patterns.expect(indices)
+    return Linear(first, indices, 0)
 
 
 def load_linear(state: State, place: Linear, count: int) -> list[Vector32] | None:

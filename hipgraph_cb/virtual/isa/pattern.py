@@ -143,6 +143,11 @@ class Patterns:
             self._note(indices, pattern)
         return pattern if isinstance(pattern, Pattern) else None
 
+    def expect(self, indices: NDArray[Any]) -> None:
+        """The array is worth looking at when it is used for the first time."""
+        if indices.size >= SMALLEST:
+            self._note(indices, False)
+
     def distance(self, indices: NDArray[np.uint32], distance: int) -> int | None:
         """The distance that, added to every index, gives the sum modulo 2**32; None when that is not known."""
         found = self._known.get(id(indices))

@@ -17,7 +17,10 @@ from tests.benchmarks.timing import Figure, interleaved_medians, median_seconds
 
 CODE_OBJECT = Path(__file__).parent.parent / "fixtures" / "conformance" / "conformance.gfx942.hsaco"
 NODES = 10_000
+LENGTHS = (1_000, NODES, 50_000)
 REPLAYS = 2_000
+REBOUND = 1_000
+REBINDS = 10
 
 
 def figures() -> list[Figure]:
@@ -50,39 +53,63 @@ class Chain:
 
 
 def measure(device: Any) -> list[Figure]:
+    chain = Chain(device)
+    return [*record_and_lower(chain), *replay(chain), *rebind(device)]
+
+
+def record_and_lower(chain: Chain) -> list[Figure]:
+    """For short and long recordings, beside the straightforward program of the same length."""
     from tests.benchmarks.straightforward import build, build_reusing
 
-    chain = Chain(device)
-    medians = interleaved_medians(
-        {
-            "ours": lambda: chain.record(NODES),
-            "straightforward": lambda: chain.straightforward(NODES, build),
-            "tuned": lambda: chain.straightforward(NODES, build_reusing),
-        },
-        NODES,
-    )
-    recording = chain.record(NODES).recording
-    lowering = median_seconds(lambda: device.program(recording), NODES)
-    ours, straightforward, tuned = medians["ours"], medians["straightforward"], medians["tuned"]
-    return [
-        Figure("straightforward.py: add one dispatch of 10 000", straightforward),
-        Figure("straightforward.py, tuned for one kernel", tuned),
-        Figure(
-            "record + lower one dispatch of 10 000", ours, ours / straightforward, "straightforward", "1.0, then 0.7"
-        ),
-        Figure("of that, lower", lowering, lowering / straightforward, "straightforward"),
-        *growth(chain),
-        *replay(chain),
-    ]
+    figures = []
+    for count in LENGTHS:
+        actions = {
+            "ours": lambda n=count: chain.record(n),
+            "straightforward": lambda n=count: chain.straightforward(n, build),
+        }
+        if count == NODES:
+            recording = chain.record(count).recording
+            actions["tuned"] = lambda n=count: chain.straightforward(n, build_reusing)
+            actions["lower"] = lambda value=recording: chain.device.program(value)
+        medians = interleaved_medians(actions, count, runs=9 if count <= NODES else 5)
+        ours, straightforward = medians["ours"], medians["straightforward"]
+        name = f"{count:,}".replace(",", " ")
+        figures.append(Figure(f"straightforward.py: add one dispatch of {name}", straightforward))
+        figures.append(
+            Figure(f"record + lower one dispatch of {name}", ours, ours / straightforward, "straightforward", "0.7")
+        )
+        if count == NODES:
+            lowering, tuned = medians["lower"], medians["tuned"]
+            figures.append(Figure("of that, lower", lowering, lowering / straightforward, "straightforward"))
+            figures.append(
+                Figure("straightforward.py, tuned for one kernel", tuned, tuned / straightforward, "straightforward")
+            )
+    return figures
 
 
-def growth(chain: Chain) -> list[Figure]:
-    seconds = {count: median_seconds(lambda n=count: chain.record(n), count, runs=5) for count in (1_000, 50_000)}
-    ratio = seconds[50_000] / seconds[1_000]
-    return [
-        Figure("record + lower one dispatch of 1 000", seconds[1_000]),
-        Figure("record + lower one dispatch of 50 000", seconds[50_000], ratio, "that of 1 000", "linear: about 1"),
-    ]
+def rebind(device: Any) -> list[Figure]:
+    """One slot given other memory, used by one of 1 000 dispatches and by all of them."""
+    from hipgraph_cb import Slot
+
+    kernel = device.load(CODE_OBJECT)["saxpby"]
+    out, x, y, other = (device.allocate(4096) for _ in range(4))
+    figures = []
+    for users in (1, REBOUND):
+        for update in ("exec", "reinstantiate"):
+            with device.command_buffer(binding_capacity=1, update=update) as cb:
+                for index in range(REBOUND):
+                    cb.dispatch(kernel, 4, 256, args=[Slot(0) if index < users else out, x, y, 2.0, 1000])
+                    cb.execution_barrier()
+            tables = [[out], [other]]
+
+            def rebinds(cb: Any = cb, tables: Any = tables) -> None:
+                for index in range(REBINDS):
+                    cb.replay(bindings=tables[index % 2])
+
+            seconds = median_seconds(rebinds, REBINDS, runs=5)
+            used = "1 of 1 000 dispatches" if users == 1 else "all of 1 000 dispatches"
+            figures.append(Figure(f"rebind a slot of {used} ({update})", seconds))
+    return figures
 
 
 def replay(chain: Chain) -> list[Figure]:

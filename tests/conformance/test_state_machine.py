@@ -176,8 +176,8 @@ def part(place, offset):
 
 
 def test_random_recordings_leave_the_bytes_of_the_model(device, kernels):
-    joins = ("edges", "empty", "auto")
-    modes = ("graph", "stream") if device.backend == "hip" else ("graph",)
+    joins = ("edges", "empty", "kernel", "auto")
+    modes = ("graph", "stream")
     run_state_machine_as_test(
         lambda: Machine(device, kernels, joins, modes),
         settings=settings(

@@ -19,8 +19,20 @@ def _current(runtime: HipRuntime) -> Context:
     return stack[-1] if stack else runtime.primary_contexts[runtime.thread.device]
 
 
-def _make_current(runtime: HipRuntime, context: Context) -> None:
-    runtime.thread.device = context.ordinal
+def _push(runtime: HipRuntime, context: Context) -> None:
+    thread = runtime.thread
+    if not thread.contexts:
+        thread.device_without_contexts = thread.device
+    thread.contexts.append(context)
+    thread.device = context.ordinal
+
+
+def _pop(runtime: HipRuntime) -> Context:
+    """Leave the context on top; without another the device is the one from before all contexts."""
+    thread = runtime.thread
+    context = thread.contexts.pop()
+    thread.device = thread.contexts[-1].ordinal if thread.contexts else thread.device_without_contexts
+    return context
 
 
 @api("hipCtxCreate", POINTER, UINT, INT)
@@ -28,8 +40,7 @@ def context_create(runtime: HipRuntime, out: int, flags: int, ordinal: int) -> N
     require(out)
     context = Context(runtime.gpu_at(ordinal).ordinal, flags)
     context.handle = runtime.contexts.add(context)
-    runtime.thread.contexts.append(context)
-    _make_current(runtime, context)
+    _push(runtime, context)
     store_pointer(out, context.handle)
 
 
@@ -39,35 +50,30 @@ def context_destroy(runtime: HipRuntime, handle: int) -> None:
     context = runtime.contexts.pop(handle)
     stack = runtime.thread.contexts
     if stack and stack[-1] is context:
-        stack.pop()
-        _make_current(runtime, _current(runtime))
+        _pop(runtime)
 
 
 @api("hipCtxPushCurrent", HANDLE)
 def context_push_current(runtime: HipRuntime, handle: int) -> None:
     require(handle, Code.INVALID_CONTEXT)
-    context = runtime.contexts[handle]
-    runtime.thread.contexts.append(context)
-    _make_current(runtime, context)
+    _push(runtime, runtime.contexts[handle])
 
 
 @api("hipCtxPopCurrent", POINTER)
 def context_pop_current(runtime: HipRuntime, out: int) -> None:
     require(runtime.thread.contexts, Code.INVALID_CONTEXT)
-    context = runtime.thread.contexts.pop()
-    _make_current(runtime, _current(runtime))
+    context = _pop(runtime)
     if out:
         store_pointer(out, context.handle)
 
 
 @api("hipCtxSetCurrent", HANDLE)
 def context_set_current(runtime: HipRuntime, handle: int) -> None:
-    stack = runtime.thread.contexts
-    if stack:
-        stack.pop()
-    if handle:
-        stack.append(runtime.contexts[handle])
-        _make_current(runtime, stack[-1])
+    context = runtime.contexts[handle] if handle else None
+    if runtime.thread.contexts:
+        _pop(runtime)
+    if context is not None:
+        _push(runtime, context)
 
 
 @api("hipCtxGetCurrent", POINTER)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 from typing import TYPE_CHECKING
 
-from hipgraph_cb.virtual.hip.graph import Graph, Node, Possession, topological_order
+from hipgraph_cb.virtual.hip.graph import Graph, Node, Possession, connect, hold, topological_order
 from hipgraph_cb.virtual.hip.work import Copy, CopyBox, Empty, NodeKind, WaitEvent, Work
 
 if TYPE_CHECKING:
@@ -121,6 +121,17 @@ class ExecutableGraph:
             self.copies = [work for work in plan if isinstance(work, _COPIES)]
             self.awaited = [work.event for work in plan if isinstance(work, WaitEvent)]
         return self._plan
+
+    def as_graph(self, runtime: HipRuntime) -> Graph:
+        """A graph that does what a launch does now."""
+        graph = Graph()
+        graph.handle = runtime.graphs.add(graph)
+        graph.possessions = hold(self.possessions)
+        nodes = [graph.add(runtime, work) for work in self.prepare()]
+        for node, dependents in zip(nodes, self.dependents, strict=True):
+            for index in dependents:
+                connect(node, nodes[index])
+        return graph
 
     def events_to_wait_for(self) -> list[Operation]:
         """The operations behind the event-wait nodes, as they are now."""

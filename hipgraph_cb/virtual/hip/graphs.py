@@ -10,6 +10,7 @@ from hipgraph_cb.virtual.hip.codes import Code
 from hipgraph_cb.virtual.hip.copies import refuse_wrong_direction
 from hipgraph_cb.virtual.hip.executable_graph import ExecutableGraph
 from hipgraph_cb.virtual.hip.graph import Graph, Node, Possession, connect, hold, topological_order
+from hipgraph_cb.virtual.hip.graph_nodes import ChildGraph
 from hipgraph_cb.virtual.hip.native import (
     load_pointer,
     load_pointers,
@@ -244,7 +245,10 @@ def graph_launch(runtime: HipRuntime, handle: int, stream_handle: int) -> int:
 def launch_on(runtime: HipRuntime, executable: ExecutableGraph, stream: Stream) -> None:
     """One launch: behind what the stream holds, behind the launch of the same graph before, behind awaited events."""
     if stream.capture is not None:
-        raise CallError(Code.NOT_SUPPORTED, "a captured graph launch would be a child graph; add a child-graph node")
+        child = executable.as_graph(runtime)
+        child.owner = stream.capture.add(runtime, stream, ChildGraph())
+        child.owner.child = child
+        return
     executable.prepare()
     for copy in executable.copies:
         refuse_freed(runtime, copy.source)

@@ -49,6 +49,7 @@ class ThreadState(threading.local):
         self.device = 0
         self.streams: dict[int, Stream] = {}
         self.contexts: list[Context] = []
+        self.device_without_contexts = 0
         self.capture_mode = 0
         self.call_configurations: list[tuple[Shape, Shape, int, int]] = []
         self.call_arguments = bytearray()

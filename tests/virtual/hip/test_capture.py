@@ -71,3 +71,21 @@ def test_a_capture_may_go_into_a_graph_that_exists(hip, program, block):
     done(hip.hipStreamEndCapture(stream))
     done(hip.hipGraphLaunch(program.instantiate(graph), None))
     assert program.download(block, 16, np.uint8).tolist() == [1] * 8 + [2] * 8
+
+
+def test_a_captured_launch_becomes_a_child_graph(hip, raw, program, capture, block):
+    inner = done(hip.hipGraphCreate(0))
+    done(hip.hipGraphAddMemsetNode(inner, None, 0, program.memset_params(block, 5, 1, 8)))
+    executable = program.instantiate(inner)
+    stream = capture()
+    done(hip.hipMemsetAsync(block, 1, 64, stream))
+    done(hip.hipGraphLaunch(executable, stream))
+    done(hip.hipMemcpyDtoDAsync(block + 32, block, 8, stream))
+    graph = done(hip.hipStreamEndCapture(stream))
+    done(hip.hipGraphExecDestroy(executable))
+    count = ctypes.c_size_t()
+    assert raw.hipGraphGetNodes(int(graph), 0, count) == 0
+    assert count.value == 3
+    done(hip.hipGraphLaunch(program.instantiate(graph), None))
+    expected = [5] * 8 + [1] * 24 + [5] * 8 + [1] * 24
+    assert program.download(block, 64, np.uint8).tolist() == expected

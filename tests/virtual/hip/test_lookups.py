@@ -52,6 +52,9 @@ def test_occupancy_counts_work_items_and_lds(raw, program):
     assert (grid.value, blocks.value) == (304 * min(8, 65536 // lds.value), 256)
     assert raw.hipModuleOccupancyMaxPotentialBlockSize(grid, blocks, reduce_lds, 0, 100) == 0
     assert blocks.value == 64
+    assert raw.hipModuleOccupancyMaxPotentialBlockSizeWithFlags(grid, blocks, reduce_lds, 0, 0, 1) == 0
+    assert blocks.value == 256
+    assert raw.hipModuleOccupancyMaxPotentialBlockSizeWithFlags(grid, blocks, reduce_lds, 0, 0, 2) == 1
 
 
 def test_dynamic_lds_that_is_left(raw, registered):
@@ -62,6 +65,8 @@ def test_dynamic_lds_that_is_left(raw, registered):
     blocks, block = ctypes.c_int(), ctypes.c_int()
     assert raw.hipOccupancyMaxActiveBlocksPerMultiprocessor(blocks, registered["scale_and_offset"], 4, 0) == 0
     assert blocks.value == 2048 // 4
+    with_flags = raw.hipOccupancyMaxActiveBlocksPerMultiprocessorWithFlags
+    assert [with_flags(blocks, registered["scale_and_offset"], 4, 0, flags) for flags in (0, 1, 2)] == [0, 0, 1]
     assert raw.hipOccupancyMaxPotentialBlockSize(blocks, block, registered["scale_and_offset"], 0, 0) == 0
     assert block.value == 4
 

@@ -54,7 +54,7 @@ def test_rows_are_filled(raw, program, blocks, form):
     assert rows.sum() == 5 * 40
 
 
-@pytest.mark.parametrize("form", ["hipMemset3D_spt", "hipMemset3DAsync_spt"])
+@pytest.mark.parametrize("form", ["hipMemset3D_spt", "hipMemset3DAsync_spt", "hipMemset3DAsync"])
 def test_boxes_are_filled(raw, program, blocks, form):
     stream = [ctypes.c_void_p(0)] if "Async" in form else []
     native = getattr(ctypes.CDLL("libamdhip64.so"), form)

@@ -8,6 +8,8 @@ import numpy as np
 import pytest
 from support.hip_program import done
 
+from hipgraph_cb.virtual.hip.structures import MemoryLocation
+
 CONTEXT, MEMORY_TYPE, DEVICE_POINTER, HOST_POINTER = 1, 2, 3, 4
 SYNC_MEMOPS, IS_MANAGED, ORDINAL, RANGE_START, RANGE_SIZE = 6, 8, 9, 11, 12
 READ_MOSTLY, PREFERRED_LOCATION, ACCESSED_BY, LAST_PREFETCH, COHERENCY = 1, 2, 3, 4, 100
@@ -105,3 +107,13 @@ def test_advice_is_for_managed_memory_and_places_that_exist(raw, program, manage
     assert raw.hipMemPrefetchAsync(managed, 4096, 5, 0) == 101
     assert raw.hipStreamAttachMemAsync(0, managed, 0, 4) == 0
     assert raw.hipStreamAttachMemAsync(0, managed, 100, 4) == 1
+
+
+def test_places_may_be_named_by_a_structure(raw, managed):
+    library, place = ctypes.CDLL("libamdhip64.so"), ctypes.c_size_t(managed)
+    host, device = MemoryLocation(2, 0), MemoryLocation(1, 0)
+    assert library.hipMemAdvise_v2(place, ctypes.c_size_t(4096), 3, host) == 0
+    assert range_attribute(raw, PREFERRED_LOCATION, managed) == [-1]
+    assert library.hipMemPrefetchAsync_v2(place, ctypes.c_size_t(4096), device, 0, None) == 0
+    assert range_attribute(raw, LAST_PREFETCH, managed) == [0]
+    assert library.hipMemPrefetchAsync_v2(place, ctypes.c_size_t(4096), MemoryLocation(1, 7), 0, None) == 101

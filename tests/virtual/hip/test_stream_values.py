@@ -70,12 +70,13 @@ def test_addresses_are_checked(raw, streams, block):
     assert raw.hipStreamWaitValue32(streams[0], block, 1, 7, 1) == 1
 
 
-def test_callbacks_get_the_stream_and_the_status(raw, streams):
+@pytest.mark.parametrize("form", ["hipStreamAddCallback", "hipStreamAddCallback_spt"])
+def test_callbacks_get_the_stream_and_the_status(raw, streams, form):
     seen = []
     kind = ctypes.CFUNCTYPE(None, ctypes.c_size_t, ctypes.c_int, ctypes.c_size_t)
     function = kind(lambda *arguments: seen.append(arguments))
     address = ctypes.cast(function, ctypes.c_void_p).value
-    assert raw.hipStreamAddCallback(streams[0], address, 5, 0) == 0
+    assert getattr(raw, form)(streams[0], address, 5, 0) == 0
     assert raw.hipStreamSynchronize(streams[0]) == 0
     assert seen == [(streams[0], 0, 5)]
     assert raw.hipStreamAddCallback(streams[0], address, 5, 1) == 1

@@ -217,3 +217,114 @@ def test_elementwise_math(device, tmp_path):
     run(device, compiled(MATH, tmp_path), [device.from_host(a), device.from_host(b), out])
     expected = np.tanh(a.astype(float)) / np.array([erf(value) for value in b]) + np.sin(a.astype(float))
     np.testing.assert_allclose(out.to_host(F32), expected, rtol=2e-5, atol=2e-6)
+
+
+def test_batch_matmul(device, tmp_path):
+    source = """
+func.func @batches(%a: tensor<3x40x48xf16>, %b: tensor<3x48x56xf16>) -> tensor<3x40x56xf32> {
+  %zero = arith.constant 0.0 : f32
+  %empty = tensor.empty() : tensor<3x40x56xf32>
+  %init = linalg.fill ins(%zero : f32) outs(%empty : tensor<3x40x56xf32>) -> tensor<3x40x56xf32>
+  %c = linalg.batch_matmul ins(%a, %b : tensor<3x40x48xf16>, tensor<3x48x56xf16>)
+    outs(%init : tensor<3x40x56xf32>) -> tensor<3x40x56xf32>
+  return %c : tensor<3x40x56xf32>
+}
+"""
+    a, b = random().standard_normal((3, 40, 48)).astype(F16), random(8).standard_normal((3, 48, 56)).astype(F16)
+    c = device.from_host(np.zeros((3, 40, 56), F32))
+    run(device, compiled(source, tmp_path), [device.from_host(a), device.from_host(b), c])
+    np.testing.assert_allclose(c.to_host(F32).reshape(3, 40, 56), a.astype(float) @ b.astype(float), atol=1e-3)
+
+
+@pytest.mark.parametrize("kind", ["f32", "f16"])
+def test_convolution_in_two_dimensions(device, tmp_path, kind):
+    source = f"""
+func.func @convolution(%x: tensor<1x18x18x16x{kind}>, %w: tensor<3x3x16x32x{kind}>) -> tensor<1x16x16x32xf32> {{
+  %zero = arith.constant 0.0 : f32
+  %empty = tensor.empty() : tensor<1x16x16x32xf32>
+  %init = linalg.fill ins(%zero : f32) outs(%empty : tensor<1x16x16x32xf32>) -> tensor<1x16x16x32xf32>
+  %y = linalg.conv_2d_nhwc_hwcf {{dilations = dense<1> : tensor<2xi64>, strides = dense<1> : tensor<2xi64>}}
+    ins(%x, %w : tensor<1x18x18x16x{kind}>, tensor<3x3x16x32x{kind}>)
+    outs(%init : tensor<1x16x16x32xf32>) -> tensor<1x16x16x32xf32>
+  return %y : tensor<1x16x16x32xf32>
+}}
+"""
+    dtype = F32 if kind == "f32" else F16
+    x, w = random().standard_normal((1, 18, 18, 16)).astype(dtype), random(8).standard_normal((3, 3, 16, 32))
+    w = w.astype(dtype)
+    y = device.from_host(np.zeros((1, 16, 16, 32), F32))
+    run(device, compiled(source, tmp_path), [device.from_host(x), device.from_host(w), y])
+    windows = np.lib.stride_tricks.sliding_window_view(x.astype(float), (3, 3), axis=(1, 2))
+    expected = np.einsum("nhwcij,ijcf->nhwf", windows, w.astype(float))
+    np.testing.assert_allclose(y.to_host(F32).reshape(expected.shape), expected, rtol=1e-3, atol=2e-3)
+
+
+def test_largest_values_and_their_places(device, tmp_path):
+    source = """
+func.func @argmax(%a: tensor<20x300xf32>) -> (tensor<20xf32>, tensor<20xi32>) {
+  %low = arith.constant 0xFF800000 : f32
+  %none = arith.constant 0 : i32
+  %ev = tensor.empty() : tensor<20xf32>
+  %ei = tensor.empty() : tensor<20xi32>
+  %iv = linalg.fill ins(%low : f32) outs(%ev : tensor<20xf32>) -> tensor<20xf32>
+  %ii = linalg.fill ins(%none : i32) outs(%ei : tensor<20xi32>) -> tensor<20xi32>
+  %r:2 = linalg.generic {
+    indexing_maps = [affine_map<(d0, d1) -> (d0, d1)>, affine_map<(d0, d1) -> (d0)>, affine_map<(d0, d1) -> (d0)>],
+    iterator_types = ["parallel", "reduction"]}
+    ins(%a : tensor<20x300xf32>) outs(%iv, %ii : tensor<20xf32>, tensor<20xi32>) {
+  ^bb0(%x: f32, %best: f32, %where: i32):
+    %k = linalg.index 1 : index
+    %n = arith.index_cast %k : index to i32
+    %larger = arith.cmpf ogt, %x, %best : f32
+    %v = arith.select %larger, %x, %best : f32
+    %p = arith.select %larger, %n, %where : i32
+    linalg.yield %v, %p : f32, i32
+  } -> (tensor<20xf32>, tensor<20xi32>)
+  return %r#0, %r#1 : tensor<20xf32>, tensor<20xi32>
+}
+"""
+    x = random().standard_normal((20, 300)).astype(F32)
+    program = compiled(source, tmp_path)
+    (dispatch,) = program.dispatches
+    assert [slot for slot, _, _ in dispatch.bindings] == [0, 1, 1]  # both results lie in one buffer
+    results = device.from_host(np.zeros(256, np.uint8))
+    run(device, program, [device.from_host(x), results])
+    values, places = results.view(0, 80), results.view(128, 80)
+    assert np.array_equal(values.to_host(F32), x.max(axis=1))
+    assert np.array_equal(places.to_host(I32), x.argmax(axis=1))
+
+
+INTEGER_MATH = """
+func.func @integers(%a: tensor<1000xi32>, %b: tensor<1000xi32>) -> tensor<1000xi32> {
+  %empty = tensor.empty() : tensor<1000xi32>
+  %r = linalg.generic {indexing_maps = [affine_map<(d0) -> (d0)>, affine_map<(d0) -> (d0)>, affine_map<(d0) -> (d0)>],
+    iterator_types = ["parallel"]} ins(%a, %b : tensor<1000xi32>, tensor<1000xi32>) outs(%empty : tensor<1000xi32>) {
+  ^bb0(%x: i32, %y: i32, %z: i32):
+    %q = arith.divsi %x, %y : i32
+    %m = arith.remui %x, %y : i32
+    %c = math.ctpop %x : i32
+    %l = math.ctlz %y : i32
+    %h:2 = arith.mulsi_extended %x, %y : i32
+    %s = arith.addi %q, %m : i32
+    %t = arith.xori %c, %h#1 : i32
+    %u = arith.subi %s, %t : i32
+    %w = arith.addi %u, %l : i32
+    linalg.yield %w : i32
+  } -> tensor<1000xi32>
+  return %r : tensor<1000xi32>
+}
+"""
+
+
+def test_elementwise_integers(device, tmp_path):
+    a = random().integers(-(2**31), 2**31, 1000).astype(I32)
+    b = random(8).integers(1, 2**31, 1000).astype(I32) >> random(9).integers(0, 30, 1000).astype(I32) | 1
+    out = device.from_host(np.zeros(1000, I32))
+    run(device, compiled(INTEGER_MATH, tmp_path), [device.from_host(a), device.from_host(b), out])
+    expected = []
+    for x, y in zip(a.tolist(), b.tolist(), strict=True):
+        quotient = abs(x) // y * (1 if x >= 0 else -1)
+        ones, zeros = (x & 0xFFFFFFFF).bit_count(), 32 - y.bit_length()
+        total = quotient + (x & 0xFFFFFFFF) % y - (ones ^ x * y >> 32) + zeros
+        expected.append((total + 2**31 & 0xFFFFFFFF) - 2**31)
+    assert out.to_host(I32).tolist() == expected

@@ -76,6 +76,11 @@ def _float_function(instruction: Instruction, function: Function, kind: str, con
     name = _DIRECTED.get(instruction.mnemonic.split("_")[2])
     if name is not None:
         function = rounded(function, name, kind, context)
+    return _with_denormal_mode(function, kind, context)
+
+
+def _with_denormal_mode(function: Function, kind: str, context: CompileContext) -> Function:
+    """`function` with denormal operands and results replaced by zero where the mode says so."""
     flush_operands, flush_result = (not keeps_denormals(kind, context, bit) for bit in (1, 2))
     if not flush_operands and not flush_result:
         return function
@@ -191,7 +196,7 @@ def _mixed_source(instruction: Instruction, index: int) -> Reader:
 
 @semantics("v_mad_mix_f32", "v_mad_mixlo_f16", "v_mad_mixhi_f16", "v_fma_mix_f32", "v_fma_mixlo_f16", "v_fma_mixhi_f16")
 def _compile_mixed(instruction: Instruction, context: CompileContext) -> Compiled:
-    fused = rounded(fma32, "fma", "f32", context)
+    fused = _with_denormal_mode(rounded(fma32, "fma", "f32", context), "f32", context)
     first, second, third = (_mixed_source(instruction, index) for index in range(3))
     destination, clamp = instruction.fields["vdst"], bool(field(instruction, "clamp"))
     form = instruction.mnemonic.split("_")[2]

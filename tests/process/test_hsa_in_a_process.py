@@ -79,14 +79,14 @@ def test_nothing_is_answered_before_hsa_init_and_after_hsa_shut_down():
 
 def test_shutting_down_gives_everything_back():
     code = """
-    from support.endless_hsa import client, door, launch
+    from support.endless_hsa import client, door, launch, module, queue
     launch()
     assert client.hsa.hsa_shut_down() == 0
-    print(door.machine.memory.live_bytes)
+    print(door.machine.memory.live_bytes, len(door.runtime.kernels))
     assert client.hsa.hsa_init() == 0
-    print(client.hsa.hsa_queue_destroy(1 << 20) == 0x1007)
+    print(hex(client.hsa.hsa_queue_destroy(queue.address)), hex(client.hsa.hsa_executable_destroy(module.executable)))
     """
-    assert result_of(run(code)) == (0, "0\nTrue", "")
+    assert result_of(run(code)) == (0, "0 0\n0x1007 0x1011", "")
 
 
 def test_a_wait_for_a_signal_is_interrupted_by_ctrl_c_and_the_kernel_is_stopped():

@@ -136,8 +136,19 @@ def _amd(runtime: HsaRuntime, agent: Agent) -> dict[int, bytes]:
         0xA011: _text(f"GPU-{0x6867636200000000 + gpu.ordinal:016x}", 21),
         0xA014: _u32(model.compute_units),
         0xA015: _u64(runtime.settings.memory - used),
-        0xA107: _u32(model.xcc_count),  # HSA_AMD_AGENT_INFO_NUM_XCC
-        0xA10A: _u32(0xFFFF_FFFF),
+        0xA107: _u32(0),  # family
+        0xA108: _u32(0),
+        0xA109: _u32(0),
+        0xA10A: _u32(1),  # copy engines
+        0xA10B: _u32(0),
+        0xA110: _u32(0),  # no IOMMU
+        0xA111: _u32(model.xcc_count),
+        0xA112: _u32(gpu.ordinal),
+        0xA113: _u64(next(iter(runtime.agents))),  # nearest CPU
+        0xA114: bytes(8),  # memory properties: no APU
+        0xA115: bytes(8),
+        0xA116: _u64(0),
+        0xA117: _u64(0),
     }
 
 

@@ -41,7 +41,7 @@ def memory_pool_get_info(runtime: HsaRuntime, handle: int, attribute: int, out: 
         7: struct.pack("<Q", granule),
         15: b"\0",  # accessible by all
         16: struct.pack("<Q", pool.size if pool.is_allocatable else 0),
-        17: struct.pack("<I", 2 if pool.agent.gpu else 0),  # location: GPU or CPU
+        17: struct.pack("<I", int(pool.agent.gpu is not None)),  # location: CPU or GPU
         18: struct.pack("<Q", granule),  # recommended granule
     }
     require(attribute in values, note=f"memory pool attribute {attribute} is not known")

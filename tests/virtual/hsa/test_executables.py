@@ -81,11 +81,13 @@ def test_a_frozen_executable_takes_nothing_more(client, module):
     assert out(hsa.hsa_executable_validate, module.executable, kind=ctypes.c_uint32) == 0
 
 
-def test_a_symbol_is_defined_once_for_an_agent(client, module):
+def test_a_symbol_is_defined_once_for_an_agent(client, module, door):
     executable = out(client.hsa.hsa_executable_create_alt, 1, 0, None)
     load = client.hsa.hsa_executable_load_agent_code_object
     assert load(executable, client.gpu, module.reader, None, None) == 0
+    before = door.machine.memory.live_bytes
     assert load(executable, client.gpu, module.reader, None, None) == ALREADY_DEFINED
+    assert door.machine.memory.live_bytes == before
     assert client.hsa.hsa_executable_destroy(executable) == 0
     assert client.hsa.hsa_executable_destroy(executable) == INVALID_EXECUTABLE
 

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import ctypes
+import threading
 import time
 from pathlib import Path
 
 import numpy as np
-from support.hsa_client import dispatch
+from support.hsa_client import ErrorCallback, dispatch, out
 
 ENDLESS = Path(__file__).resolve().parents[2] / "fixtures" / "virtual" / "endless.gfx942.hsaco"
 GRID, WORKGROUP = (1024, 1, 1), (256, 1, 1)
@@ -113,3 +114,44 @@ def test_times_of_a_dispatch_are_told_where_the_queue_is_profiled(client, module
     tick = ctypes.c_uint64()
     assert hsa.hsa_amd_profiling_convert_tick_to_system_domain(client.gpu, times[0], ctypes.byref(tick)) == 0
     assert tick.value == times[0]
+
+
+def test_a_queue_that_is_destroyed_is_told_nothing_more(client, queue):
+    """The error is reported on a thread that is busy until the queue is gone."""
+    busy, leave = threading.Event(), threading.Event()
+
+    def hold(_):
+        busy.set()
+        leave.wait(10)
+
+    function = ctypes.CFUNCTYPE(None, ctypes.c_uint64)(hold)
+    assert client.hsa.hsa_amd_async_function(function, 0) == 0
+    assert busy.wait(10)
+    queue.submit(bytes((99,)) + bytes(63))
+    time.sleep(0.1)
+    queue.destroy()
+    leave.set()
+    after = threading.Event()
+    then = ctypes.CFUNCTYPE(None, ctypes.c_uint64)(lambda _: after.set())
+    assert client.hsa.hsa_amd_async_function(then, 0) == 0
+    assert after.wait(10)
+    assert queue.errors == []
+
+
+def test_destroying_a_queue_waits_for_its_callback(client):
+    entered, finished = threading.Event(), []
+
+    def slow(*_):
+        entered.set()
+        time.sleep(0.2)
+        finished.append(True)
+
+    callback = ErrorCallback(slow)
+    address = out(client.hsa.hsa_queue_create, client.gpu, 64, 0, callback, 0, 0, 0)
+    base, doorbell = (ctypes.c_uint64 * 2).from_address(address + 8)
+    client.hsa.hsa_queue_add_write_index_relaxed(address, 1)
+    ctypes.c_uint16.from_address(base).value = 99
+    client.hsa.hsa_signal_store_relaxed(doorbell, 0)
+    assert entered.wait(10)
+    assert client.hsa.hsa_queue_destroy(address) == 0
+    assert finished == [True]

@@ -26,7 +26,6 @@ DISPATCHES = {
     "a workgroup of 0": ({"workgroup": (64, 1, 0)}, INCOMPATIBLE_ARGUMENTS),
     "a grid beyond its dimensions": ({"dimensions": 1, "grid": (64, 2, 1)}, INCOMPATIBLE_ARGUMENTS),
     "a workgroup of 2048": ({"workgroup": (1024, 2, 1)}, INVALID_ARGUMENT),
-    "a workgroup beyond what the kernel allows": ({"workgroup": (257, 1, 1)}, INVALID_ARGUMENT),
     "no kernel": ({"kernel_object": 0}, INVALID_CODE_OBJECT),
     "too much LDS": ({"group_segment_size": 65537}, INVALID_ALLOCATION),
     "too much scratch": ({"private_segment_size": 1 << 20}, OUT_OF_RESOURCES),

@@ -41,7 +41,8 @@ if TYPE_CHECKING:
 
 WINDOW = 16
 """How many packets may be under way at once."""
-_DOORBELL_ROOM = 64
+_HEAD_SIZE = 4096
+"""What lies before the packets: the amd_queue_v2_t, and behind it the word that the doorbell points to."""
 _NO_BELL = (1 << 64) - 1
 """What the doorbell holds before it is rung: the packet before the first, where indices wrap around."""
 _ErrorCallback = ctypes.CFUNCTYPE(None, ctypes.c_int, ctypes.c_size_t, ctypes.c_size_t)
@@ -78,16 +79,21 @@ class Queue:
         self._next: list[int] = []
         self._rung = 0
         self._operation: Operation | None = None
-        memory = runtime.memory
-        self.address = memory.allocate(ctypes.sizeof(AmdQueue) + _DOORBELL_ROOM, alignment=4096, label="HSA queue")
-        self.packets = memory.allocate(size * PACKET_SIZE, alignment=4096, label="HSA queue packets")
-        self._doorbell = ctypes.c_uint64.from_address(self.address + ctypes.sizeof(AmdQueue))
-        self.doorbell_signal = runtime.signals.create(ctypes.addressof(self._doorbell), SIGNAL_DOORBELL, self.address)
+        self.address = runtime.memory.allocate(_HEAD_SIZE + size * PACKET_SIZE, alignment=_HEAD_SIZE, label="HSA queue")
+        self.packets = self.address + _HEAD_SIZE
         self.structure = AmdQueue.from_address(self.address)
-        ctypes.memset(self.address, 0, ctypes.sizeof(AmdQueue) + _DOORBELL_ROOM)
+        self._doorbell = ctypes.c_uint64.from_address(self.address + ctypes.sizeof(AmdQueue))
+        try:
+            bell = ctypes.addressof(self._doorbell)
+            self.doorbell_signal = runtime.signals.create(bell, SIGNAL_DOORBELL, self.address)
+        except CallError:
+            runtime.memory.free(self.address)
+            raise
+        ctypes.memset(self.address, 0, _HEAD_SIZE)
         self._doorbell.value = _NO_BELL
         self._describe(kind)
-        memory.bytes(self.packets, size * PACKET_SIZE).view(np.uint16)[:: PACKET_SIZE // 2] = INVALID
+        headers = runtime.memory.bytes(self.packets, size * PACKET_SIZE).view(np.uint16)
+        headers[:: PACKET_SIZE // 2] = INVALID
 
     def _describe(self, kind: int) -> None:
         header = self.structure.hsa_queue
@@ -108,6 +114,7 @@ class Queue:
     def ring(self, index: int) -> None:
         """A store to the doorbell signal. With the lock."""
         self._doorbell.value = index
+        self._rung = max(self._rung, (index + 1) & _NO_BELL)
         self.wake()
 
     def wake(self) -> None:
@@ -133,7 +140,6 @@ class Queue:
         runtime.gate.wait(lambda: not self.is_busy)
         runtime.events.forget(self.address)
         runtime.signals.destroy(self.doorbell_signal)
-        runtime.memory.free(self.packets)
         runtime.memory.free(self.address)
 
     # -- the packet processor --------------------------------------------------------------------------------------

@@ -11,7 +11,7 @@ from hipgraph_cb.virtual.callbacks import CallError
 from hipgraph_cb.virtual.hsa.atomics import SIGNAL_VALUE, atomic
 from hipgraph_cb.virtual.hsa.layouts import SIGNAL_USER, AmdSignal
 from hipgraph_cb.virtual.hsa.status import Status
-from hipgraph_cb.virtual.memory import Memory
+from hipgraph_cb.virtual.memory import Memory, OutOfMemory
 
 CONDITIONS: tuple[Callable[[int, int], bool], ...] = (operator.eq, operator.ne, operator.lt, operator.ge)
 """By hsa_signal_condition_t."""
@@ -38,7 +38,10 @@ class Signals:
 
     def create(self, value: int, kind: int = SIGNAL_USER, queue: int = 0) -> int:
         if not self._free:
-            slab = self._memory.allocate(_SLAB * _SIZE, alignment=4096, label="HSA signals")
+            try:
+                slab = self._memory.allocate(_SLAB * _SIZE, alignment=4096, label="HSA signals")
+            except OutOfMemory as error:
+                raise CallError(Status.OUT_OF_RESOURCES, str(error)) from error
             self._slabs.append(slab)
             self._free.extend(range(slab, slab + _SLAB * _SIZE, _SIZE))
         handle = self._free.popleft()

@@ -8,7 +8,9 @@ import time
 from pathlib import Path
 
 import numpy as np
-from support.hsa_client import ErrorCallback, dispatch, out
+from support.hsa_client import ErrorCallback, barrier, dispatch, out
+
+from hipgraph_cb.virtual.memory import OutOfMemory
 
 ENDLESS = Path(__file__).resolve().parents[2] / "fixtures" / "virtual" / "endless.gfx942.hsaco"
 GRID, WORKGROUP = (1024, 1, 1), (256, 1, 1)
@@ -155,3 +157,28 @@ def test_destroying_a_queue_waits_for_its_callback(client):
     assert entered.wait(10)
     assert client.hsa.hsa_queue_destroy(address) == 0
     assert finished == [True]
+
+
+def test_a_bell_that_is_rung_while_a_kernel_runs_is_not_lost_to_one_behind_it(client, queue):
+    module = client.load(ENDLESS.read_bytes())
+    flag, done = client.upload(np.zeros(1, np.int32)), client.signal()
+    kernarg = module.kernargs("endless", (64, 1, 1), (64, 1, 1), "Q", flag)
+    queue.submit(dispatch(kernarg, (64, 1, 1), (64, 1, 1), **module.kernel("endless")))
+    time.sleep(0.02)
+    queue.write(barrier(bit=True), barrier(completion=done, bit=True))
+    queue.ring(2)
+    queue.ring(1)
+    one = np.ones(1, np.int32)
+    assert client.hsa.hsa_memory_copy(flag, one.ctypes.data, 4) == 0
+    assert client.wait(done) == 0
+
+
+def test_a_device_without_memory_left_makes_no_queues_and_signals(client, door, monkeypatch):
+    def full(*_, **__):
+        raise OutOfMemory("full")
+
+    monkeypatch.setattr(door.machine.memory, "allocate", full)
+    handle = ctypes.c_uint64()
+    assert client.hsa.hsa_queue_create(client.gpu, 64, 0, None, None, 0, 0, ctypes.byref(handle)) == 0x1008
+    statuses = [client.hsa.hsa_signal_create(1, 0, None, ctypes.byref(handle)) for _ in range(65)]
+    assert statuses[-1] == 0x1008

@@ -24,6 +24,7 @@ class Capture:
         mode: hipStreamCaptureMode: which unsafe calls spoil it (of all threads, of this thread, none).
         thread: the thread that began it.
         ends: for each stream that takes part, the nodes that its next call depends on.
+        owns_graph: the graph began with the capture, and is lost with it.
         is_invalid: a forbidden call was made; the graph is lost.
         shown: an array that a caller was given the address of.
     """
@@ -35,6 +36,7 @@ class Capture:
         self.thread = thread
         self.number = number
         self.ends: dict[Stream, list[Node]] = {origin: []}
+        self.owns_graph = True
         self.is_invalid = False
         self.shown: object = None
 
@@ -73,18 +75,24 @@ class Capture:
         """An unsafe call of this thread spoils the capture."""
         return self.mode == 0 or (self.mode == 1 and self.thread == threading.get_ident())
 
-    def release(self) -> None:
+    def abandon(self, runtime: HipRuntime) -> None:
+        """End without a graph; one that was there before stays, with the nodes it got."""
+        self.release(runtime)
+        if self.owns_graph and self.graph.handle in runtime.graphs:
+            self.graph.forget(runtime)
+
+    def release(self, runtime: HipRuntime) -> None:
         """The streams run again what they are given."""
+        runtime.captures.discard(self)
         for stream in self.ends:
             stream.capture = None
 
 
 def forbid_unsafe_call(runtime: HipRuntime) -> None:
     """A call that AMD's runtime counts as unsafe, such as hipMalloc, spoils captures that are not relaxed."""
-    captures = {stream.capture for gpu in runtime.gpus for stream in gpu.streams if stream.capture is not None}
-    if not captures or runtime.thread.capture_mode == 2:
+    if not runtime.captures or runtime.thread.capture_mode == 2:
         return
-    spoilt = [capture for capture in captures if capture.forbids_here()]
+    spoilt = [capture for capture in runtime.captures if capture.forbids_here()]
     for capture in spoilt:
         capture.is_invalid = True
     if spoilt:
@@ -93,6 +101,8 @@ def forbid_unsafe_call(runtime: HipRuntime) -> None:
 
 def forbid_legacy_call(runtime: HipRuntime) -> None:
     """A call on the null stream would make it wait for a blocking stream that is being captured."""
+    if not runtime.captures:
+        return
     captures = [stream.capture for stream in runtime.gpu.streams if stream.capture is not None and stream.is_blocking]
     for capture in captures:
         capture.is_invalid = True

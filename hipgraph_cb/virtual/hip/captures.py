@@ -21,12 +21,14 @@ _ADD_DEPENDENCIES, _SET_DEPENDENCIES = range(2)
 _capture_numbers = count(1)
 
 
-def _begin(runtime: HipRuntime, handle: int, graph: Graph, ends: list[Node], mode: int) -> None:
+def _begin(runtime: HipRuntime, handle: int, graph: Graph, ends: list[Node], mode: int) -> Capture:
     stream = runtime.stream(handle)
     require(not stream.is_null, Code.STREAM_CAPTURE_UNSUPPORTED)
     require(stream.capture is None, Code.ILLEGAL_STATE)
     stream.capture = Capture(graph, stream, mode, threading.get_ident(), next(_capture_numbers))
     stream.capture.ends[stream] = ends
+    runtime.captures.add(stream.capture)
+    return stream.capture
 
 
 @api("hipStreamBeginCapture", HANDLE, INT)
@@ -47,7 +49,7 @@ def stream_begin_capture_to_graph(
     graph = runtime.graphs[graph_handle]
     ends = [runtime.nodes[node] for node in load_pointers(dependencies, count_)]
     require(all(node.graph is graph for node in ends))
-    _begin(runtime, handle, graph, ends, mode)
+    _begin(runtime, handle, graph, ends, mode).owns_graph = False
 
 
 @api("hipStreamEndCapture", HANDLE, POINTER)
@@ -61,12 +63,11 @@ def stream_end_capture(runtime: HipRuntime, handle: int, out: int) -> None:
     require(capture.origin is stream, Code.STREAM_CAPTURE_UNMATCHED)
     require(capture.mode == _RELAXED or capture.thread == threading.get_ident(), Code.STREAM_CAPTURE_WRONG_THREAD)
     is_joined = capture.is_joined()
-    capture.release()
     if capture.is_invalid or not is_joined:
+        capture.abandon(runtime)
         store_pointer(out, 0)
-        if capture.graph.handle in runtime.graphs:
-            capture.graph.forget(runtime)
         raise CallError(Code.STREAM_CAPTURE_INVALIDATED if capture.is_invalid else Code.STREAM_CAPTURE_UNJOINED)
+    capture.release(runtime)
     store_pointer(out, capture.graph.handle)
 
 

@@ -16,6 +16,7 @@ from hipgraph_cb.virtual.hip.structures import Dim3, DriverLaunchConfig, LaunchC
 from hipgraph_cb.virtual.hip.submit import submit
 
 _COOPERATIVE = 2
+_MOST_ARGUMENT_BYTES = 1 << 16
 _ATTRIBUTE_SIZE = 72  # hipLaunchAttribute
 
 
@@ -101,7 +102,7 @@ def configure_call(runtime: HipRuntime, grid: Dim3, block: Dim3, dynamic_lds: in
 
 @api("hipSetupArgument", POINTER, SIZE, SIZE)
 def setup_argument(runtime: HipRuntime, argument: int, size: int, offset: int) -> None:
-    require(argument)
+    require(argument and offset + size <= _MOST_ARGUMENT_BYTES)
     arguments = runtime.thread.call_arguments
     arguments.extend(bytes(max(0, offset + size - len(arguments))))
     arguments[offset : offset + size] = load_bytes(argument, size)

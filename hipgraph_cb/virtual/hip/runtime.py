@@ -18,6 +18,7 @@ from hipgraph_cb.virtual.hip.stream import Stream
 from hipgraph_cb.virtual.machine import Machine
 
 if TYPE_CHECKING:
+    from hipgraph_cb.virtual.hip.capture import Capture
     from hipgraph_cb.virtual.hip.event import Event
     from hipgraph_cb.virtual.hip.executable_graph import ExecutableGraph
     from hipgraph_cb.virtual.hip.graph import Graph, Node
@@ -83,6 +84,7 @@ class HipRuntime:
         self.fat_binaries: HandleTable[FatBinary] = HandleTable(Code.INVALID_VALUE, "registered fat binary")
         self.host_functions: dict[int, tuple[FatBinary, str]] = {}
         self.host_variables: dict[int, tuple[FatBinary, str]] = {}
+        self.captures: set[Capture] = set()
         self.pools: HandleTable[Pool] = HandleTable(Code.INVALID_VALUE, "hipMemPool_t")
         self.default_pools: dict[int, int] = {}
         self.current_pools: dict[int, int] = {}

@@ -42,6 +42,8 @@ def stream_create_with_priority(runtime: HipRuntime, out: int, flags: int, prior
 def stream_destroy(runtime: HipRuntime, handle: int) -> None:
     require(handle)
     stream = runtime.streams.pop(handle)
+    if stream.capture is not None and stream.capture.origin is stream:
+        stream.capture.abandon(runtime)
     runtime.gate.wait(lambda: all(operation.is_done for operation in stream.pending()))
     stream.gpu.streams.discard(stream)
 

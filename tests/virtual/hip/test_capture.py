@@ -89,3 +89,22 @@ def test_a_captured_launch_becomes_a_child_graph(hip, raw, program, capture, blo
     done(hip.hipGraphLaunch(program.instantiate(graph), None))
     expected = [5] * 8 + [1] * 24 + [5] * 8 + [1] * 24
     assert program.download(block, 64, np.uint8).tolist() == expected
+
+
+def test_a_stream_that_is_destroyed_ends_its_capture(hip, block):
+    stream = done(hip.hipStreamCreate())
+    done(hip.hipStreamBeginCapture(stream, hip.hipStreamCaptureMode(GLOBAL)))
+    assert code_of(hip.hipMemset(block, 1, 8)) == 906
+    done(hip.hipStreamDestroy(stream))
+    done(hip.hipMemset(block, 1, 8))
+
+
+def test_a_graph_that_was_there_before_outlives_a_spoilt_capture(hip, raw, block, program):
+    graph, stream = done(hip.hipGraphCreate(0)), done(hip.hipStreamCreate())
+    mode = hip.hipStreamCaptureMode(GLOBAL)
+    done(hip.hipStreamBeginCaptureToGraph(stream, graph, None, None, 0, mode))
+    assert code_of(hip.hipStreamSynchronize(stream)) == 900
+    assert code_of(hip.hipStreamEndCapture(stream)) == 901
+    done(hip.hipGraphAddMemsetNode(graph, None, 0, program.memset_params(block, 1, 1, 8)))
+    done(hip.hipGraphDestroy(graph))
+    done(hip.hipStreamDestroy(stream))

@@ -93,6 +93,7 @@ ENDS_THE_PROCESS = {
     "memset node of freed memory": "hip/test_what_is_never_called.py::test_memory_of_a_node_is_there_as_long_as_the_program",
     "memcpy node of freed memory": "conformance/test_lifetimes.py::test_closing_a_buffer_does_not_take_its_memory_from_a_program",
     "imported memory that its owner freed": "foreign/test_array_interface.py::test_memory_that_its_owner_freed_is_refused_before_the_runtime_sees_it",
+    "launch on imported memory that was freed": "foreign/test_array_interface.py::test_a_program_does_not_launch_on_memory_that_was_freed_since",
     "3-D copy in a wrong direction": "hip/test_what_is_never_called.py::test_copies_and_fills_are_one_dimensional",
     "2-D memset writes too much": "hip/test_what_is_never_called.py::test_a_memset_block_has_one_row",
     "kernel node of what is no function": "hip/test_what_is_never_called.py::test_only_kernels_of_loaded_code_become_nodes",

@@ -27,6 +27,7 @@ class BoundResources(Generic[ExecutableKind]):
         objects: the live object of every id.
         addresses: device address by buffer id.
         executables: by executable id.
+        imported: the buffers whose memory somebody else owns.
         handles: keep every allocation and module alive that the program uses (R5).
 
     Raises:
@@ -44,12 +45,15 @@ class BoundResources(Generic[ExecutableKind]):
         self.addresses: dict[int, int] = {}
         self.executables: dict[int, ExecutableKind] = {}
         self.handles: list[Handle] = []
+        self.imported: list[Any] = []
         table = recording.resources
         objects = self.objects = table.complete(substitutes)
         for buffer in table.buffers.values():
             live_buffer = own(objects[buffer.id], kinds[0], device, f"buffer {buffer.name}")
             self.addresses[buffer.id] = live_buffer.address
             self._keep(live_buffer)
+            if live_buffer.is_imported:
+                self.imported.append(live_buffer)
         for executable in table.executables.values():
             live_executable = own(objects[executable.id], kinds[1], device, f"executable {executable.name}")
             self.executables[executable.id] = live_executable

@@ -17,6 +17,10 @@ if TYPE_CHECKING:
     from hipgraph_cb.hip.device import HipDevice
 
 
+UNKNOWN_MEMORY = (1, 17, 500)
+"""hipErrorInvalidValue, hipErrorInvalidDevicePointer and hipErrorNotFound: there is no such memory."""
+
+
 class HipBuffer(OwnedBuffer):
     """Memory on a HIP device."""
 
@@ -71,22 +75,32 @@ class ImportedBuffer(HipBuffer):
     @property
     def address(self) -> int:
         self.check_open("address")
+        self.check_there()
+        return self._address
+
+    def check_there(self) -> None:
+        """Ask whether the memory still is what it was, also after `close()`: programs go on using it.
+
+        Raises:
+            FailedPreconditionError: its owner freed it.
+        """
         try:
             _allocation(self._device, self._address)
         except HipError as error:
+            if error.code not in UNKNOWN_MEMORY:
+                raise
             raise FailedPreconditionError(
                 f"{self.describe()} is gone: its owner freed the memory",
                 found=str(error),
                 next_step="keep imported memory until the programs that use it are closed",
             ) from error
-        return self._address
 
     def _write(self, offset: int, host: NDArray[np.uint8]) -> None:
-        self.address  # noqa: B018  # raises for memory that is gone
+        self.check_there()
         super()._write(offset, host)
 
     def _read(self, offset: int, host: NDArray[np.uint8]) -> None:
-        self.address  # noqa: B018
+        self.check_there()
         super()._read(offset, host)
 
 
@@ -94,6 +108,8 @@ def _check_device(device: HipDevice, memory: ForeignMemory) -> None:
     try:
         attributes = device.api.call("hipPointerGetAttributes", memory.address)
     except HipError as error:
+        if error.code not in UNKNOWN_MEMORY:
+            raise
         raise InvalidArgumentError(
             "import_buffer: HIP knows of no memory there", where=memory.name, found=f"address {memory.address:#x}"
         ) from error

@@ -122,6 +122,8 @@ class HipProgram(Program):
         queue = self._default_queue if stream is None else self._device.queue_of(stream)
         if self._api.device_count > 1:
             self._api.make_current()
+        for buffer in self._resources.imported:
+            buffer.check_there()
         if mode == "graph" and not self._has_slots:
             self._launch(queue)
             return
@@ -251,6 +253,9 @@ class HipProgram(Program):
             return
         former = slots.handles
         table = slots.table if bindings is None else self._resolve(bindings)
+        for bound in table.values():
+            if bound.buffer.is_imported:
+                bound.buffer.check_there()
         if not with_graph:
             slots.take(table)
         else:

@@ -210,6 +210,32 @@ def test_memory_that_its_owner_freed_is_refused_before_the_runtime_sees_it(devic
         assert str(caught.value).startswith("buffer `theirs` of 64 bytes is gone: its owner freed the memory\n")
 
 
+def test_a_program_does_not_launch_on_memory_that_was_freed_since(device):
+    from hip import hip
+
+    from hipgraph_cb import Slot
+
+    _, array = hip.hipMalloc(64)
+    _, other = hip.hipMalloc(64)
+    buffer, bound = device.import_buffer(array), device.import_buffer(other)
+    with device.command_buffer() as direct:
+        direct.fill_buffer(buffer, 1)
+    with device.command_buffer(binding_capacity=1) as slots:
+        slots.fill_buffer(Slot(0), 1)
+    buffer.close()
+    for mode in ("graph", "stream"):
+        direct.replay(mode=mode)
+        slots.replay(bindings=[bound], mode=mode)
+    device.synchronize()
+    hip.hipFree(array)
+    hip.hipFree(other)
+    for mode in ("graph", "stream"):
+        for cb in (direct, slots):
+            with pytest.raises(FailedPreconditionError, match="is gone: its owner freed the memory"):
+                cb.replay(mode=mode)
+    device.synchronize()
+
+
 @pytest.mark.parametrize(
     ("stream", "native"), [(1, 0), (2, 2), (0x7000, 0x7000)], ids=["legacy", "per thread", "its own"]
 )

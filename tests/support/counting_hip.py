@@ -33,8 +33,8 @@ GIVES_BACK = {
 
 def out_values(name):
     """How many values hip-python returns beside the code."""
-    if name == "hipGraphInstantiate":
-        return 3
+    if name in ("hipGraphInstantiate", "hipMemGetAddressRange"):
+        return 3 if name == "hipGraphInstantiate" else 2
     single = {*MAKES, "hipEventElapsedTime", "hipModuleGetFunction"}
     return int(name in single or name.startswith(("hipGraphAdd", "hipGet")))
 
@@ -126,6 +126,15 @@ class CountingHip(dict):
     def hipMemcpy(self, target, source, count, _kind):  # noqa: N802
         ctypes.memmove(target, source, count)
         return (SUCCESS,)
+
+    def hipPointerGetAttributes(self, _address):  # noqa: N802
+        return SUCCESS, SimpleNamespace(type=hip.hipMemoryType.hipMemoryTypeDevice, device=0)
+
+    def hipMemGetAddressRange(self, address):  # noqa: N802
+        for start, memory in self._memory.items():
+            if start <= address < start + len(memory):
+                return SUCCESS, start, len(memory)
+        return hip.hipError_t.hipErrorInvalidValue, GARBAGE, GARBAGE
 
     def hipStreamQuery(self, _stream):  # noqa: N802
         return (hip.hipError_t.hipErrorNotReady if self.busy else SUCCESS,)

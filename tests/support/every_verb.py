@@ -46,7 +46,20 @@ def every_verb(open_device, code_object):
             slots.dispatch(executable["workgroup_ids"], 1, args=[Slot(0)])
         for buffer, mode in ((y, "graph"), (x, "stream"), (z, "graph")):
             slots.replay(bindings=[buffer], mode=mode)
+        if device.backend == "hip":
+            _with_memory_of_others(device, x)
         return z.to_host()
+
+
+def _with_memory_of_others(device, theirs):
+    """Imported memory in a buffer and in a slot, and a graph that is made anew for other bindings."""
+    ours = device.import_buffer(theirs.address, size=64)
+    with device.command_buffer(label="imported", binding_capacity=1, update="reinstantiate") as cb:
+        cb.fill_buffer(ours, 1)
+        cb.fill_buffer(Slot(0, 0, 64), 2)
+    for buffer in (device.allocate(64), device.import_buffer(device.allocate(64)), device.allocate(64)):
+        cb.replay(bindings=[buffer])
+    device.synchronize()
 
 
 def parts_and_events(open_device, code_object):

@@ -44,9 +44,9 @@ def all_launches() -> list[tuple[Path, Case]]:
 LAUNCHES = all_launches()
 
 
-@pytest.fixture(scope="module")
-def device():
-    with open_device() as device:
+@pytest.fixture(scope="module", params=["hip", pytest.param("hsa", marks=pytest.mark.long)])
+def device(request):
+    with open_device(request.param) as device:
         yield device
 
 

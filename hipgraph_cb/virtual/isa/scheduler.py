@@ -1,8 +1,9 @@
 """Runs the waves of a chunk: groups of waves at the same PC, which part at branches and merge where PCs meet.
 
-Of several groups the one at the lowest PC runs first, which makes them meet again after an `if` or a loop. A group that
-takes `PATIENCE` backward branches while others wait falls behind those (it may be waiting for them). When a chunk goes
-on like that with nobody else to run, `run` returns SPINNING, and the dispatcher brings in further workgroups.
+A group has one MODE too; waves at one PC under different modes are different groups. Of several groups the one at the
+lowest PC runs first, which makes them meet again after an `if` or a loop. A group that takes `PATIENCE` backward
+branches while others wait falls behind those (it may be waiting for them). When a chunk goes on like that with nobody
+else to run, `run` returns SPINNING, and the dispatcher brings in further workgroups.
 
 Most waits are recognised long before: an iteration that changes no memory and leaves every register as it was will be
 followed by the same one until somebody else changes memory. Such a group falls behind at once. Loops with barriers in
@@ -39,6 +40,9 @@ SPIN_LIMIT = 1000  # backward branches of a chunk's first turn; each further tur
 FIRST_LOOK = 8  # backward branches after which a group is first looked at for waiting; then at 16, 32, ...
 POLL_INTERVAL = 16  # blocks between two looks at `interrupted`
 
+Place = tuple[int, int]
+"""Where a group of waves stands: PC and MODE."""
+
 
 class Outcome(Enum):
     FINISHED = "every wave has ended"
@@ -55,9 +59,10 @@ class Chunk:
         # Members are bool [waves, 1]. `None` stands for every wave that has not ended.
         self._members: Bits | None = None
         self._penalty = 0
-        self._waiting: dict[int, tuple[int, Bits]] = {}  # pc -> (penalty, members)
+        self._programs = {state.mode: program}  # by the MODE that waves run under
+        self._waiting: dict[Place, tuple[int, Bits]] = {}  # place -> (penalty, members)
         self._passes = np.zeros(state.placement.groups, np.int64)  # barriers each workgroup has left behind others
-        self._parked: dict[int, Bits] = {}  # pc behind the barrier -> members
+        self._parked: dict[Place, Bits] = {}  # place behind the barrier -> members
         self._live: Bits = np.ones((state.waves, 1), np.bool_)
         self._backward = 0
         self._total_backward = 0
@@ -202,7 +207,7 @@ class Chunk:
 
     def _part(self, parts: tuple[tuple[int, Bits], ...], backward: bool) -> bool:
         for pc, members in parts:
-            self._add(pc, self._penalty, members)
+            self._add((pc, self._state.mode), self._penalty, members)
         backlog = self._backward + int(backward)
         self._total_backward += int(backward)
         self._pick()
@@ -226,16 +231,19 @@ class Chunk:
 
     def _set_mode(self, control: SetMode, end: int) -> bool:
         state = self._state
-        mode = control.value(state, state.mode)
-        if mode != state.mode:
-            if self._waiting or self._parked:
-                raise state.placement.fault_at(
-                    FaultKind.ILLEGAL_INSTRUCTION, "MODE changes in some waves only", self._pc, self._first_member()
-                )
-            state.mode = mode
-            self._program = self._program.with_mode(FloatMode.from_register(mode))
+        self._enter(control.value(state, state.mode))
         self._pc = end
         return False
+
+    def _enter(self, mode: int) -> None:
+        """Go on under `mode`; groups that wait keep theirs."""
+        state = self._state
+        if mode != state.mode:
+            state.mode = mode
+            program = self._programs.get(mode)
+            if program is None:
+                program = self._programs[mode] = self._program.with_mode(FloatMode.from_register(mode))
+            self._program = program
 
     def _barrier(self, control: Barrier, end: int) -> bool:
         del control
@@ -243,7 +251,8 @@ class Chunk:
             self._pc = end
             return False
         members = self._live if self._members is None else self._members
-        self._parked[end] = members | self._parked[end] if end in self._parked else members
+        place = (end, self._state.mode)
+        self._parked[place] = members | self._parked[place] if place in self._parked else members
         self._release()
         self._pick()
         return False
@@ -269,43 +278,45 @@ class Chunk:
         complete = ~missing.reshape(-1, count).any(axis=1)
         free = np.repeat(complete, count).reshape(-1, 1)
         self._passes[complete] += 1
-        for pc, members in list(self._parked.items()):
+        for place, members in list(self._parked.items()):
             freed, kept = members & free, members & ~free
             if freed.any():
                 fewest = self._passes[freed.reshape(-1, count).any(axis=1)].min()
-                self._add(pc, int(fewest) // BARRIER_PATIENCE, freed)
+                self._add(place, int(fewest) // BARRIER_PATIENCE, freed)
             if kept.any():
-                self._parked[pc] = kept
+                self._parked[place] = kept
             else:
-                del self._parked[pc]
+                del self._parked[place]
 
     # groups
 
-    def _add(self, pc: int, penalty: int, members: Bits) -> None:
-        found = self._waiting.get(pc)
+    def _add(self, place: Place, penalty: int, members: Bits) -> None:
+        found = self._waiting.get(place)
         if found is not None:
             penalty, members = min(penalty, found[0]), members | found[1]
-        self._waiting[pc] = (penalty, members)
+        self._waiting[place] = (penalty, members)
 
     def _pick(self) -> None:
         """Run the group with the lowest penalty, of those the one with the lowest PC."""
-        pc = min(self._waiting, key=lambda candidate: (self._waiting[candidate][0], candidate))
-        penalty, members = self._waiting.pop(pc)
-        self._pc, self._penalty, self._backward, self._snapshot = pc, penalty, 0, None
+        place = min(self._waiting, key=lambda candidate: (self._waiting[candidate][0], candidate))
+        penalty, members = self._waiting.pop(place)
+        self._pc, mode = place
+        self._penalty, self._backward, self._snapshot = penalty, 0, None
         self._members = None if not self._waiting and not self._parked else members
         self._state.set_group(self._members)
+        self._enter(mode)
 
     def _yield_to_others(self) -> None:
         if self._backward > PATIENCE:
             self._backward = 0
             self._penalty += 1
-        pc = self._pc
+        place = (self._pc, self._state.mode)
         first = min((penalty, candidate) for candidate, (penalty, _) in self._waiting.items())
-        if pc in self._waiting or first < (self._penalty, pc):
+        if place in self._waiting or first < (self._penalty, place):
             backlog = self._backward
-            self._add(pc, self._penalty, self._live if self._members is None else self._members)
+            self._add(place, self._penalty, self._live if self._members is None else self._members)
             self._pick()
-            if self._pc == pc:
+            if (self._pc, self._state.mode) == place:
                 self._backward = backlog
 
 

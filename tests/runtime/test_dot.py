@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import re
 
 import numpy as np
@@ -55,6 +56,34 @@ def test_the_output_is_dot_whatever_the_flags(one_of_each, printed):
 
 def test_flags_are_compared_as_a_whole(one_of_each, printed):
     assert printed(one_of_each, 3) == printed(one_of_each, 0) != printed(one_of_each, 1)
+
+
+@pytest.mark.parametrize(
+    "flags, detail",
+    [
+        (4, "grid (1, 1, 1), block (64, 1, 1), 0 bytes of LDS"),
+        (8, " to 0x"),
+        (0x10, ", 1 rows of 16 x 4, pitch 0"),
+        (0x20, "0x1000 with 0x2a"),
+        (0x200, "attribute 8: ffffffff"),
+    ],
+)
+def test_a_flag_adds_details_of_one_kind_and_the_verbose_flag_of_all(hip, one_of_each, printed, flags, detail):
+    from support.hip_doors import structure
+
+    from hipgraph_cb.virtual.hip.structures import HostNodeParams
+
+    hip.done("hipGraphAddHostNode", one_of_each, 0, 0, structure(HostNodeParams, fn=0x1000, userData=0x2A))
+    kernel = _kernel_of(hip, one_of_each)
+    assert hip.library.hipGraphKernelNodeSetAttribute(ctypes.c_size_t(kernel), 8, (ctypes.c_int * 16)(-1)) == 0
+    found = {each: detail in printed(one_of_each, each) for each in (0, *FLAGS)}
+    assert found == {each: each in (1, flags) for each in (0, *FLAGS)}
+
+
+def _kernel_of(hip, graph):
+    nodes, count = (ctypes.c_size_t * 8)(), ctypes.c_size_t(8)
+    assert hip.library.hipGraphGetNodes(ctypes.c_size_t(graph), nodes, ctypes.byref(count)) == 0
+    return next(node for node in nodes[: count.value] if hip.done("hipGraphNodeGetType", node) == 0)
 
 
 def test_a_child_graph_is_a_cluster_of_its_own(hip, graph, block, params, printed):

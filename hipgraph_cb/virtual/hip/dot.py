@@ -15,9 +15,9 @@ from hipgraph_cb.virtual.hip.graph import Graph, Node
 from hipgraph_cb.virtual.hip.kernels import KernelLaunch
 from hipgraph_cb.virtual.hip.native import load_text, require
 from hipgraph_cb.virtual.hip.runtime import HipRuntime
-from hipgraph_cb.virtual.hip.work import Copy, Fill, NodeKind, Work
+from hipgraph_cb.virtual.hip.work import Copy, CopyBox, Fill, HostCall, NodeKind, Work
 
-_VERBOSE, _KERNEL = 1, 4
+_VERBOSE, _KERNEL, _MEMCPY, _MEMSET, _HOST, _ATTRIBUTES = 1, 4, 8, 0x10, 0x20, 0x200
 _SHAPES = {
     NodeKind.KERNEL: "octagon",
     NodeKind.MEMCPY: "trapezium",
@@ -55,7 +55,7 @@ def _cluster(graph: Graph, flags: int) -> list[str]:
 
 def _label(index: int, node: Node, flags: int) -> str:
     title = _title(node.work)
-    details = _details(node.work, flags)
+    details = _details(node, flags)
     return rf"{index}\n{title}" + "".join(rf"\n{detail}" for detail in details)
 
 
@@ -65,11 +65,27 @@ def _title(work: Work) -> str:
     return {NodeKind.WAIT_EVENT: "EVENT_WAIT", NodeKind.GRAPH: "GRAPH"}.get(work.kind, work.kind.name)
 
 
-def _details(work: Work, flags: int) -> list[str]:
+def _details(node: Node, flags: int) -> list[str]:
+    """What a label says beyond the node's kind; more of it with the flag of that kind, or with the verbose flag."""
+    work = node.work
     if isinstance(work, Copy):
-        return [f"({DIRECTION_NAMES[work.direction]},{work.size})"]
-    if isinstance(work, Fill):
-        return [f"({work.value},{work.width * work.element_size * work.height})"]
-    if isinstance(work, KernelLaunch) and flags in (_VERBOSE, _KERNEL):
-        return [f"grid {work.grid}, block {work.block}, {work.dynamic_lds} bytes of LDS"]
-    return []
+        lines = [f"({DIRECTION_NAMES[work.direction]},{work.size})"]
+        more, asked = [f"{work.source:#x} to {work.destination:#x}"], _MEMCPY
+    elif isinstance(work, CopyBox):
+        lines = [f"({DIRECTION_NAMES[work.direction]},{work.width}x{work.height}x{work.depth})"]
+        more = [f"{work.source:#x} pitch {work.source_pitch} to {work.destination:#x} pitch {work.destination_pitch}"]
+        asked = _MEMCPY
+    elif isinstance(work, Fill):
+        lines = [f"({work.value},{work.width * work.element_size * work.height})"]
+        more = [f"{work.destination:#x}, {work.height} rows of {work.width} x {work.element_size}, pitch {work.pitch}"]
+        asked = _MEMSET
+    elif isinstance(work, KernelLaunch):
+        lines, asked = [], _KERNEL
+        more = [f"grid {work.grid}, block {work.block}, {work.dynamic_lds} bytes of LDS"]
+        if flags in (_VERBOSE, _ATTRIBUTES):
+            lines = [f"attribute {number}: {value.hex()}" for number, value in node.attributes.items()]
+    elif isinstance(work, HostCall):
+        lines, more, asked = [], [f"{work.function:#x} with {work.argument:#x}"], _HOST
+    else:
+        return []
+    return lines + more if flags in (_VERBOSE, asked) else lines

@@ -9,6 +9,7 @@ from hipgraph_cb.virtual.hip.executable_graph import ExecutableGraph
 from hipgraph_cb.virtual.hip.graph import topological_order
 from hipgraph_cb.virtual.hip.native import require, store_int, store_pointer
 from hipgraph_cb.virtual.hip.runtime import HipRuntime
+from hipgraph_cb.virtual.hip.work import refuse_freed_fills
 
 _SUCCESS, _ERROR, _TOPOLOGY_CHANGED, _NODE_TYPE_CHANGED = range(4)
 
@@ -31,6 +32,7 @@ def graph_exec_update(runtime: HipRuntime, handle: int, graph_handle: int, error
             _refuse(error_node, result, _NODE_TYPE_CHANGED, node.handle)
     if len(new.works) != len(executable.works):
         _refuse(error_node, result, _TOPOLOGY_CHANGED, 0)
+    refuse_freed_fills(runtime, new.works)
     executable.replace_all(new.works)
     store_pointer(error_node, 0)
     store_int(result, _SUCCESS)

@@ -22,7 +22,7 @@ from hipgraph_cb.virtual.hip.native import (
 from hipgraph_cb.virtual.hip.runtime import HipRuntime
 from hipgraph_cb.virtual.hip.stream import Stream
 from hipgraph_cb.virtual.hip.structures import InstantiateParams
-from hipgraph_cb.virtual.hip.work import CopyBox, Fill, refuse_freed
+from hipgraph_cb.virtual.hip.work import CopyBox, refuse_freed, refuse_freed_fills
 
 _AUTO_FREE, _UPLOAD, _DEVICE_LAUNCH, _NODE_PRIORITY = 1, 2, 4, 8
 _ALLOWED_FLAGS = (0, _AUTO_FREE, _NODE_PRIORITY)
@@ -174,9 +174,7 @@ def _instantiate(runtime: HipRuntime, out: int, handle: int, flags: int) -> None
         store_pointer(out, 0)
         raise CallError(Code.INVALID_VALUE, "the graph has a cycle")
     executable = ExecutableGraph(graph, flags)
-    for work in executable.works:
-        if isinstance(work, Fill):
-            refuse_freed(runtime, work.destination)
+    refuse_freed_fills(runtime, executable.works)
     executable.possessions = hold(_all_possessions(graph))
     store_pointer(out, runtime.executable_graphs.add(executable))
 

@@ -7,6 +7,7 @@ makes a node of it.
 from __future__ import annotations
 
 import ctypes
+from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import IntEnum
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol
@@ -225,6 +226,13 @@ def refuse_freed(runtime: HipRuntime, address: int) -> None:
         raise CallError(
             Code.INVALID_VALUE, f"{address:#x} is not device memory any more: {runtime.memory.describe(address)}"
         )
+
+
+def refuse_freed_fills(runtime: HipRuntime, works: Iterable[Work]) -> None:
+    """What AMD's runtime looks at when it makes a graph executable: it crashes on a fill of freed memory."""
+    for work in works:
+        if isinstance(work, Fill):
+            refuse_freed(runtime, work.destination)
 
 
 def values_of(structure: Any, *names: str) -> tuple[int, ...]:

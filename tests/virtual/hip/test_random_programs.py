@@ -24,13 +24,14 @@ class RandomProgram:
         self.random = random.Random(seed)
         flags = (0, 1, 1)
         self.streams = [done(hip.hipStreamCreateWithFlags(each)) for each in flags]
+        self.captured_stream = done(hip.hipStreamCreateWithFlags(1))
         self.buffers = [program.upload(np.zeros(SIZE, np.uint8)) for _ in range(BUFFERS)]
         self.model = np.zeros((BUFFERS, SIZE), np.uint8)
         self.last_stream: dict[int, int] = {}
         self.kept: list[object] = []
 
     def run(self):
-        commands = (self.fill, self.copy, self.upload, self.launch_graph)
+        commands = (self.fill, self.copy, self.upload, self.launch_graph, self.launch_captured)
         for _ in range(COMMANDS):
             self.random.choice(commands)(self.random.randrange(len(self.streams)))
             if self.random.random() < 0.05:
@@ -41,7 +42,7 @@ class RandomProgram:
         return np.stack([self.program.download(buffer, SIZE, np.uint8) for buffer in self.buffers])
 
     def close(self):
-        for stream in self.streams:
+        for stream in (*self.streams, self.captured_stream):
             done(self.hip.hipStreamDestroy(stream))
         for buffer in self.buffers:
             done(self.hip.hipFree(buffer))
@@ -108,10 +109,44 @@ class RandomProgram:
                 self.model[target, start : start + size] = value
             touched.update({buffer: int(node) for buffer in used})
         self.touch(stream, *touched)
+        if self.random.random() < 0.3:
+            graph = self.inside_another(graph)
+        self.launch(graph, stream)
+
+    def inside_another(self, graph):
+        """A graph whose only node holds the one given, which is not needed any more."""
+        outer = done(self.hip.hipGraphCreate(0))
+        done(self.hip.hipGraphAddChildGraphNode(outer, None, 0, graph))
+        done(self.hip.hipGraphDestroy(graph))
+        return outer
+
+    def launch(self, graph, stream):
         executable = self.program.instantiate(graph)
         done(self.hip.hipGraphLaunch(executable, self.streams[stream]))
         done(self.hip.hipGraphExecDestroy(executable))
         done(self.hip.hipGraphDestroy(graph))
+
+    def launch_captured(self, stream):
+        """A few calls, captured on a stream of their own and launched on another."""
+        captured, used = self.captured_stream, set()
+        done(self.hip.hipStreamBeginCapture(captured, self.hip.hipStreamCaptureMode.hipStreamCaptureModeRelaxed))
+        for _ in range(self.random.randrange(1, 5)):
+            target, source = self.random.sample(range(BUFFERS), 2)
+            start, size = self.range_()
+            place = slice(start, start + size)
+            if self.random.random() < 0.5:
+                ends = self.buffers[target] + start, self.buffers[source] + start
+                done(self.hip.hipMemcpyDtoDAsync(*ends, size, captured))
+                self.model[target, place] = self.model[source, place]
+                used |= {target, source}
+            else:
+                value = self.random.randrange(256)
+                done(self.hip.hipMemsetAsync(self.buffers[target] + start, value, size, captured))
+                self.model[target, place] = value
+                used.add(target)
+        graph = done(self.hip.hipStreamEndCapture(captured))
+        self.touch(stream, *sorted(used))
+        self.launch(graph, stream)
 
 
 def check(hip, program, runtime, programs, seeds):

@@ -54,3 +54,17 @@ def test_the_watchdog_ends_an_endless_kernel_with_a_clear_error():
     """
     finished = run(code)
     assert (finished.returncode, finished.stdout.split()) == (0, ["702", "True", "0"])
+
+
+def test_both_backends_share_the_settings_of_the_process():
+    code = """
+    from hipgraph_cb import VirtualSettings, open_device
+    open_device("hsa", virtual=VirtualSettings(memory="2M")).close()
+    open_device("hip").close()
+    try:
+        open_device("hip", virtual=VirtualSettings(memory="4M"))
+    except Exception as error:
+        print(type(error).__name__, error.allowed)
+    """
+    finished = run(code)
+    assert (finished.returncode, finished.stdout.strip()) == (0, "FailedPreconditionError memory=2097152")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
+from weakref import WeakValueDictionary
 
 from hipgraph_cb.buffers import BufferView
 from hipgraph_cb.errors import NotFoundError
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
 class Export:
     """One kernel of a loaded executable."""
 
-    __slots__ = ("executable", "name", "verified")
+    __slots__ = ("__weakref__", "executable", "name", "verified")
 
     def __init__(self, executable: Executable, verified: VerifiedExport) -> None:
         self.executable = executable
@@ -54,7 +55,7 @@ class Executable(Resource):
         self._device = device
         self._verified = verified
         self.label = label
-        self._exports: dict[str, Export] = {}
+        self._exports: WeakValueDictionary[str, Export] = WeakValueDictionary()  # they hold the executable
 
     @property
     def device(self) -> Device:

@@ -56,14 +56,6 @@ class StreamCalls:
         self._arguments = arguments
         self._indirect = indirect
         self._timeout = timeout
-        self._calls: dict[type[Command], Callable[[Any, Queue], None]] = {
-            Fill: self._fill,
-            Update: self._update,
-            Copy: self._copy,
-            Dispatch: self._dispatch,
-            SignalEvent: self._signal,
-            WaitEvents: self._wait,
-        }
 
     def enqueue(self, queue: Queue) -> None:
         """Enqueue every command. After an error the commands before it are on the stream and will run.
@@ -83,9 +75,9 @@ class StreamCalls:
             self._indirect.launch(calls, self._arguments, queue, self._timeout)
         elif isinstance(command, ExecuteCommands):
             self._nested(index, command).enqueue(queue)
-        elif type(command) in self._calls:
+        elif type(command) in _CALLS:
             try:
-                self._calls[type(command)](command, queue)
+                _CALLS[type(command)](self, command, queue)
             except HipGraphError as error:
                 raise error.located(self._scope.where(index)) from None
 
@@ -101,10 +93,10 @@ class StreamCalls:
         self._api.call(_FILLS[element], address, value, length // element, queue.native)
 
     def _update(self, command: Update, queue: Queue) -> None:
-        self._api.call("hipMemcpyAsync", *self._arguments.preparations[Update](command), queue.native)
+        self._api.call("hipMemcpyAsync", *self._arguments.prepare(command), queue.native)
 
     def _copy(self, command: Copy, queue: Queue) -> None:
-        self._api.call("hipMemcpyAsync", *self._arguments.preparations[Copy](command), queue.native)
+        self._api.call("hipMemcpyAsync", *self._arguments.prepare(command), queue.native)
 
     def _dispatch(self, command: Dispatch, queue: Queue) -> None:
         launch_dispatch(self._api, self._arguments, command, queue)
@@ -115,3 +107,13 @@ class StreamCalls:
     def _wait(self, command: WaitEvents, queue: Queue) -> None:
         for event in command.events:
             self._api.call("hipStreamWaitEvent", queue.native, self._arguments.event(event), 0)
+
+
+_CALLS: dict[type[Command], Callable[[StreamCalls, Any, Queue], None]] = {
+    Fill: StreamCalls._fill,
+    Update: StreamCalls._update,
+    Copy: StreamCalls._copy,
+    Dispatch: StreamCalls._dispatch,
+    SignalEvent: StreamCalls._signal,
+    WaitEvents: StreamCalls._wait,
+}

@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from hipgraph_cb.hip.executable import HipExecutable
     from hipgraph_cb.recording.bindings import BoundRange
 
-Preparation = Callable[[Any], tuple[Any, ...]]
 Pointers = tuple[tuple[int, Location], ...]
 Patch = tuple[slice, bytes]
 Function = Callable[..., Any]
@@ -39,7 +38,6 @@ class CommandArguments:
 
     Attributes:
         slots: what stands for each slot now; empty for a recording without slots.
-        preparations: what prepares the arguments, by the type of the command.
     """
 
     def __init__(self, resources: BoundResources[HipExecutable], slots: Mapping[int, BoundRange] | None = None) -> None:
@@ -51,15 +49,13 @@ class CommandArguments:
         kinds = bindings().hipMemcpyKind
         self._host_to_device = kinds.hipMemcpyHostToDevice
         self._device_to_device = kinds.hipMemcpyDeviceToDevice
-        self.preparations: dict[type[Command], Preparation] = {
-            Fill: self._fill,
-            Update: self._update,
-            Copy: self._copy,
-            Dispatch: self._dispatch,
-        }
+
+    def prepare(self, command: Command) -> tuple[Any, ...]:
+        """The arguments of the function that adds a command's node, or changes it."""
+        return _PREPARATIONS[type(command)](self, command)
 
     def calls(self, commands: Sequence[Command], functions: Mapping[type[Command], Function]) -> Iterator[Call]:
-        """For one command after another its function and what `preparations` makes of it: for a whole recording.
+        """For one command after another its function and what `prepare` makes of it: for a whole recording.
 
         Dispatches are what there are thousands of. Those of the same buffers share one tuple of pointers, so their
         addresses are found by its identity.
@@ -71,7 +67,7 @@ class CommandArguments:
         lds = 0
         for command in commands:
             if type(command) is not Dispatch:
-                yield functions[type(command)], self.preparations[type(command)](command)
+                yield functions[type(command)], self.prepare(command)
                 continue
             new_executable, new_export, new_count, new_size, new_lds, block, pointers, _, _ = command
             if new_export is not export or new_executable != executable:
@@ -141,7 +137,7 @@ class CommandArguments:
 
     def kernel(self, command: Dispatch) -> tuple[int, int]:
         """The address of the kernel's function, and that of the table of its arguments, for one launch."""
-        self.preparations[Dispatch](command)
+        self.prepare(command)
         kernel = self._kernel_of(command)
         return kernel.function, kernel.table
 
@@ -157,3 +153,12 @@ class CommandArguments:
         layout = executable.verified.exports[export].layout
         offsets = [parameter.offset for parameter in layout.parameters]
         return KernelParameters(executable.function(export), offsets, layout.size, executable_id, export)
+
+
+_PREPARATIONS: dict[type[Command], Callable[[CommandArguments, Any], tuple[Any, ...]]] = {
+    Fill: CommandArguments._fill,
+    Update: CommandArguments._update,
+    Copy: CommandArguments._copy,
+    Dispatch: CommandArguments._dispatch,
+}
+"""Not bound to an instance: that would be a cycle, which keeps memory of the device until it is collected."""

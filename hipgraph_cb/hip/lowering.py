@@ -79,6 +79,6 @@ def change_node(
     command = recording.commands[index]
     kind = type(command)
     try:
-        api.call(SET[kind], executable, node, *arguments.preparations[kind](command))
+        api.call(SET[kind], executable, node, *arguments.prepare(command))
     except HipGraphError as error:
         raise error.located(recording.where(index)) from None

@@ -80,7 +80,7 @@ class _SectionNodes:
         if add is None:
             return self._add_other(index, command, pointer, count)
         try:
-            code, node = add(self._graph, pointer, count, *self._arguments.preparations[kind](command))
+            code, node = add(self._graph, pointer, count, *self._arguments.prepare(command))
         except (RuntimeError, ValueError) as error:
             raise self._api.failure(ADD[kind], error, self._recording.where(index)) from error
         if code:

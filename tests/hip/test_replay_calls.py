@@ -135,3 +135,25 @@ def test_the_backend_needs_no_hip_library_to_be_imported():
     script = f"import sys, {modules}; print(sorted({{'numpy', 'hip'}} & set(sys.modules)))"
     result = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
     assert result.stdout == "[]\n"
+
+
+def test_memory_goes_with_the_last_reference_and_waits_for_no_collection(counting, device, code_object):
+    """A cycle of references would keep device memory until Python happens to collect it."""
+    gc.collect()
+    gc.disable()
+    try:
+        executable, buffers = device.load(code_object), [device.allocate(64) for _ in range(3)]
+        with device.command_buffer(binding_capacity=1) as cb:
+            cb.fill_buffer(Slot(0), 1)
+            cb.update_buffer(buffers[0], bytes(64))
+            cb.dispatch(executable["scale_and_offset"], 1, bindings=[buffers[0], buffers[1]], constants=[1, 2])
+        for mode in ("graph", "stream", "graph"):
+            for buffer in (buffers[2], device.allocate(64)):
+                cb.replay(bindings=[buffer], mode=mode)
+        device.synchronize()
+        assert counting.kinds["allocation"] > 3
+        del cb, executable, buffers, buffer
+        device.synchronize()
+        assert counting.kinds == {"stream": 1}
+    finally:
+        gc.enable()

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from hipgraph_cb.virtual.isa.state import Scalar64, State
+    from hipgraph_cb.virtual.isa.state import Scalar32, Scalar64, State
 
 
 class ControlFlow:
@@ -51,6 +51,6 @@ class EndProgram(ControlFlow):
 
 @dataclass(frozen=True)
 class SetMode(ControlFlow):
-    """Change the MODE register to what `value` makes of its old bits, and go on."""
+    """Change the MODE register to what `value` makes of its old bits, one for all waves or uint32 [waves, 1]."""
 
-    value: Callable[[State, int], int]
+    value: Callable[[State, int], Scalar32]

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from hipgraph_cb.virtual.isa.control import Barrier, Branch, ConditionalBranch, EndProgram, Jump, SetMode
 from hipgraph_cb.virtual.isa.float_mode import MODE_BITS
@@ -227,11 +228,13 @@ def _compile_set_register(instruction: Instruction, context: CompileContext) -> 
         return SetMode(lambda state, mode: (mode & ~mask | literal << offset & mask) & MODE_BITS)
     source = instruction.fields["sdst"]
 
-    def value(state: State, mode: int) -> int:
-        given: Scalar32 = state.read_sgpr(source)
-        if not isinstance(given, int):
-            raise state.fault(instruction, "MODE would differ between waves that run together")
-        return (mode & ~mask | given << offset & mask) & MODE_BITS
+    def value(state: State, mode: int) -> Scalar32:
+        given = state.read_agreed(source)
+        if isinstance(given, int):
+            return (mode & ~mask | given << offset & mask) & MODE_BITS
+        kept, given = np.uint32(mode & ~mask & MODE_BITS), given << np.uint32(offset)
+        modes: NDArray[np.uint32] = kept | given & np.uint32(mask & MODE_BITS)
+        return modes
 
     return SetMode(value)
 

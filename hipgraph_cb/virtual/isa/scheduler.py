@@ -231,8 +231,15 @@ class Chunk:
 
     def _set_mode(self, control: SetMode, end: int) -> bool:
         state = self._state
-        self._enter(control.value(state, state.mode))
-        self._pc = end
+        mode = control.value(state, state.mode)
+        if isinstance(mode, int):
+            self._enter(mode)
+            self._pc = end
+            return False
+        members = self._live if self._members is None else self._members
+        for number in np.unique(mode[members]).tolist():
+            self._add((end, number), self._penalty, members & (mode == number))
+        self._pick()
         return False
 
     def _enter(self, mode: int) -> None:

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 Condition = Callable[[State], Any]
 MODE_REGISTER = 1
 TRAP_STATUS = 3
+REFUSED_MODE_BITS = 1 << 27 | 1 << 28  # GPR_IDX_EN, which has instructions of its own, and VSKIP
 
 
 def _sign16(value: int) -> int:
@@ -225,11 +226,15 @@ def _compile_set_register(instruction: Instruction, context: CompileContext) -> 
     mask = ((1 << size) - 1) << offset
     if instruction.mnemonic == "s_setreg_imm32_b32":
         literal = instruction.literal or 0
+        if literal << offset & mask & REFUSED_MODE_BITS:
+            raise UnsupportedInstruction("register indexing or vector skipping switched on in MODE")
         return SetMode(lambda state, mode: (mode & ~mask | literal << offset & mask) & MODE_BITS)
     source = instruction.fields["sdst"]
 
     def value(state: State, mode: int) -> Scalar32:
         given = state.read_agreed(source)
+        if np.any(np.asarray(given, np.uint64) << np.uint64(offset) & np.uint64(mask & REFUSED_MODE_BITS)):
+            raise state.fault(instruction, "register indexing or vector skipping is switched on in MODE")
         if isinstance(given, int):
             return (mode & ~mask | given << offset & mask) & MODE_BITS
         kept, given = np.uint32(mode & ~mask & MODE_BITS), given << np.uint32(offset)

@@ -135,8 +135,8 @@ def lds_read(state: State, instruction: Instruction, register: int, offset: int,
         return _lds_read_bytes(state, instruction, register, offset, count)
     memory = state.lds.reshape(-1)
     if place.pattern is not None:
-        views = (place.pattern.view(memory, offset + 4 * position, 4) for position in range(count))
-        return [view.copy().reshape(state.shape) for view in views]
+        loaded = (place.pattern.load(memory, offset + 4 * position, 4) for position in range(count))
+        return [words.reshape(state.shape) for words in loaded]
     words = memory.view(np.uint32)[offset >> 2 :]
     return [words[position:].take(place.indices, mode="wrap") for position in range(count)]
 

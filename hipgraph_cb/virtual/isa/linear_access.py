@@ -79,10 +79,7 @@ def load_linear(state: State, place: Linear, count: int) -> list[Vector32] | Non
         unit = 1 << shift
         if origin & 3 or not pattern.is_aligned(unit):
             return None
-        return [
-            pattern.view(memory.u8, origin + 4 * position, unit).copy().reshape(index.shape)
-            for position in range(count)
-        ]
+        return [pattern.load(memory.u8, origin + 4 * position, unit).reshape(index.shape) for position in range(count)]
     found = _word_indices(place)
     if found is None:
         return None

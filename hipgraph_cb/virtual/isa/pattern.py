@@ -51,6 +51,23 @@ class Pattern:
         )
         return view
 
+    def load(self, memory: NDArray[np.uint8], origin: int, unit: int) -> NDArray[np.uint32]:
+        """A copy of the words of `view`, one-dimensional.
+
+        What is the same along an axis is read once and repeated, which copies longer pieces.
+        """
+        view = self.view(memory, origin, unit)
+        if 0 not in self.steps:
+            copied: NDArray[np.uint32] = view.copy()
+            return copied.reshape(-1)
+        axis = len(self.steps) - 1 - self.steps[::-1].index(0)
+        once: NDArray[np.uint32] = view[(slice(None),) * axis + (0,)].copy()
+        if axis == len(self.steps) - 1:
+            return once.reshape(-1).repeat(self.sizes[axis])
+        piece = math.prod(self.sizes[axis + 1 :])
+        repeated: NDArray[np.uint32] = once.reshape(-1, piece).repeat(self.sizes[axis], axis=0)
+        return repeated.reshape(-1)
+
     def is_aligned(self, unit: int) -> bool:
         """Whether `unit` times any index is a multiple of four."""
         return not unit & 3 or not any(unit * number & 3 for number in (self.start, *self.steps))

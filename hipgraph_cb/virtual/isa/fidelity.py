@@ -31,8 +31,8 @@ DIFFERENCES = MappingProxyType(
         ),
         "half dot products": "v_dot2_f32_f16 and v_dot2c_f32_f16 round to f32 after each product and each sum",
         "matrix instructions": (
-            "sums are made in single precision (double for f64) in an order of their own, and xf32 inputs keep all "
-            "their bits; hardware rounds in between"
+            "sums are made in single precision (double for f64) in an order of their own; hardware rounds in between. "
+            "xf32 inputs are rounded to nearest even with ten bits of fraction, which no document says of hardware"
         ),
         "timing": "s_memtime, s_memrealtime and S_GETREG clocks count readings, not cycles; event times are host times",
         "alignment": "plain loads and stores need no alignment (unaligned mode); a misaligned atomic is a fault",

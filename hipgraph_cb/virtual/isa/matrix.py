@@ -3,7 +3,7 @@
 Layouts. With M x N x K and `blocks` independent products, a lane holds k = K * M * blocks / 64 consecutive elements of
 a row of A (column of B): lane = row + M * (block + blocks * (element // k)). The accumulators are described at
 `_ACCUMULATORS`. EXEC is ignored. Sums are made in single precision (double for f64, exact for integers) in numpy's
-order; xf32 inputs keep all their bits.
+order; xf32 inputs are rounded to ten bits of fraction first.
 """
 
 from __future__ import annotations
@@ -88,12 +88,19 @@ def _bf16(words: Values) -> Values:
     return widened
 
 
+def _xf32(words: Values) -> Values:
+    """f32 rounded to nearest even with ten bits of fraction; infinities and NaN stay."""
+    rounded = words + np.uint32(0xFFF) + (words >> np.uint32(13) & np.uint32(1)) & np.uint32(0xFFFFE000)
+    special = words & np.uint32(0x7F800000) == np.uint32(0x7F800000)
+    return np.where(special, words, rounded).view(np.float32)
+
+
 # element type -> bits, and the numbers in an array of 32-bit words whose last axis holds the registers of a lane
 _ELEMENTS: dict[str, tuple[int, Callable[[Values], Values]]] = {
     "f16": (16, lambda words: words.view(np.float16).astype(np.float32)),
     "bf16": (16, _bf16),
     "f32": (32, lambda words: words.view(np.float32)),
-    "xf32": (32, lambda words: words.view(np.float32)),
+    "xf32": (32, _xf32),
     "f64": (64, lambda words: words.view(np.float64)),
     # products and sums of at most 128 bytes are exact in single precision
     "i8": (8, lambda words: words.view(np.int8).astype(np.float32)),

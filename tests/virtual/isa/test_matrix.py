@@ -157,6 +157,27 @@ def test_cbsz_lets_groups_of_blocks_share_one_block_of_a(memory):
     assert np.array_equal(read_accumulator(state, D, product), np.einsum("wbik,wbjk->wbij", shared, b) + c)
 
 
+def test_xf32_operands_are_rounded_to_ten_bits_of_fraction(memory):
+    product = Product.parse("v_mfma_f32_16x16x8_xf32")
+    state, *_ = prepared(memory, product)
+    a = np.random.default_rng(2).standard_normal((2, 1, 16, 8)).astype(np.float32)
+    a[0, 0, 1, :2] = [1 + 2.0**-11, 1 + 3 * 2.0**-11]  # ties to even
+    a[0, 0, 0, 2] = np.inf
+    b = np.zeros((2, 1, 16, 8))
+    b[..., np.arange(8), np.arange(8)] = 1  # columns 0 to 7 pick one element each
+    write_operand(state, A, product, "xf32", a)
+    write_operand(state, B, product, "xf32", b)
+    with np.errstate(invalid="ignore"):
+        multiply(state, "v_mfma_f32_16x16x8_xf32", src2=128)
+    fraction, exponent = np.frexp(a.astype(np.float64))
+    rounded = np.ldexp(np.rint(fraction * 2**11) / 2**11, exponent)
+    found = read_accumulator(state, D, product)[..., :8]
+    whole = np.isfinite(a).all(axis=-1)
+    assert np.array_equal(found[whole], rounded[whole].astype(np.float32))
+    assert found[0, 0, 0, 2] == np.inf
+    assert whole.sum() == 31
+
+
 @pytest.mark.parametrize("bits", range(8))
 def test_the_blgp_bits_negate_the_operands_of_a_double_product(memory, bits):
     product = Product.parse("v_mfma_f64_16x16x4_f64")

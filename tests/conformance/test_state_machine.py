@@ -176,7 +176,7 @@ def part(place, offset):
 
 
 def test_random_recordings_leave_the_bytes_of_the_model(device, kernels):
-    joins = ("edges", "empty", "kernel", "auto")
+    joins = ("edges", "empty", "kernel", "auto") if device.backend == "hip" else ("auto",)
     modes = ("graph", "stream")
     run_state_machine_as_test(
         lambda: Machine(device, kernels, joins, modes),

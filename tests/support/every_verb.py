@@ -46,6 +46,7 @@ def every_verb(open_device, code_object):
             slots.dispatch(executable["workgroup_ids"], 1, args=[Slot(0)])
         for buffer, mode in ((y, "graph"), (x, "stream"), (z, "graph")):
             slots.replay(bindings=[buffer], mode=mode)
+            device.synchronize()  # else it is a matter of time which calls the next replay makes
         if device.backend == "hip":
             _with_memory_of_others(device, x)
         return z.to_host()
@@ -92,6 +93,7 @@ def parts_and_events(open_device, code_object):
         joined.replay()
         for buffer, mode in ((y, "graph"), (w, "graph"), (y, "stream")):
             outer.replay(bindings=[buffer], mode=mode)
+            device.synchronize()
         return z.to_host()
 
 

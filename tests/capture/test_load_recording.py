@@ -95,6 +95,18 @@ def test_code_for_another_device_is_refused(device, tmp_path):
     assert raised.value.what == "the code object was built for another device"
 
 
+def test_a_dispatch_beyond_the_limits_of_the_device_is_refused_before_anything_is_made(device, tmp_path):
+    kernels = FakeExecutable(verify(KERNELS.read_bytes()))
+    with CommandBuffer(label="large") as cb:
+        cb.dispatch(kernels["nothing"], 1, args=[], dynamic_lds=1 << 20)
+    cb.recording.save(tmp_path / "large.hgcb")
+    assert Recording.load(tmp_path / "large.hgcb") == cb.recording
+    with pytest.raises(HipGraphError) as raised:
+        load_recording(tmp_path / "large.hgcb", device)
+    assert raised.value.what == "kernel `nothing` needs more LDS than the device has"
+    assert raised.value.where == "command 0 in 'large'"
+
+
 def test_a_part_is_a_recording_of_a_stretch_of_commands(device):
     x = device.allocate(64)
     with device.command_buffer() as cb:

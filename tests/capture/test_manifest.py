@@ -248,6 +248,7 @@ def check_sound(image):
         (("commands", 8, "bindings"), []),
         (("commands", 8, "bindings", 0, "length"), 4),
         (("commands", 8, "recording"), 0),
+        (("commands", 2, "kind"), "reset"),
         (("commands", 6, "events"), []),
         (("commands", 6, "events"), [2, 2]),
         (("layer_starts",), [0]),
@@ -310,6 +311,26 @@ def test_nested_recordings_that_would_run_without_end_are_refused(data):
     with pytest.raises(HipGraphError) as raised:
         read(pack(top, {}))
     assert raised.value.what == "nested recordings run too many commands"
+
+
+def test_recordings_nested_deeper_than_a_command_buffer_nests_them_are_refused(data):
+    document, _ = parts(data)
+    base = {**document["recordings"][0], "binding_capacity": 0, "dependencies": None, "groups": [], "layer_starts": [0]}
+    rows = [{**base, "id": 100, "uses": [0], "commands": [{**document["commands"][0], "label": None}]}]
+    for level in range(1, 17):
+        run = {"kind": "execute", "recording": 99 + level, "bindings": [], "label": None}
+        rows.append({**base, "id": 100 + level, "uses": [0, *range(100, 100 + level)], "commands": [run]})
+    kept = {"buffers": document["buffers"][:1], "executables": [], "events": [], "memory": [], "groups": []}
+    for depth, is_refused in ((16, False), (17, True)):
+        run = {"kind": "execute", "recording": 99 + depth, "bindings": [], "label": None}
+        shape = {"recordings": rows[:depth], "commands": [run], "layer_starts": [0], "dependencies": None}
+        image = pack({**document, **kept, **shape}, {})
+        if not is_refused:
+            assert read(image).recording.depth == depth
+            continue
+        with pytest.raises(HipGraphError) as raised:
+            read(image)
+        assert raised.value.what == "recordings are nested too deep"
 
 
 def corrupted(data, count):

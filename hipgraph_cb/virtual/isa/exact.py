@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 _F32, _F64, _I64, _U64, _U32 = np.float32, np.float64, np.int64, np.uint64, np.uint32
 _TAIL = np.int64(35)  # a shift that leaves the 29 bits an f64 has more than an f32
 _HALF_TAIL = -(1 << 63)
+_MAGNITUDE = np.uint32(0x7FFFFFFF)
 _SMALLEST_NORMAL = 0x00800000 << 1
 _BLOCK = 256  # waves whose intermediate values stay in the cache
 _SPLIT = 134217729.0  # 2**27 + 1
@@ -57,19 +58,20 @@ def _is_certainly_exact(a: Any, b: Any, c: Any, result: NDArray[np.float32]) -> 
     With a factor of few bits that is equal in all lanes, as in y += 2.5 * x, and where a sum nearly cancels, as in the
     steps of a division, half-way sums abound, but are exact.
     """
-    highest = (int((result.view(_U32) << _U32(1)).max()) >> 24) - 126  # the sums are below two to the power of this
+    bits = result.reshape(-1).view(_U32) & _MAGNITUDE
+    highest = (int(np.maximum.reduce(bits)) >> 23) - 126  # the sums are below two to the power of this
     return highest - min(_lowest_bit(a) + _lowest_bit(b), _lowest_bit(c)) <= 53
 
 
 def _lowest_bit(values: NDArray[np.float32]) -> int:
     """An exponent such that all values are multiples of two to that power."""
-    magnitudes = values.view(_U32) << _U32(1)
     if values.size == 1:
-        bits = int(magnitudes.flat[0])
-        significand = bits & 0xFFFFFF | (1 << 24 if bits >> 24 else 0)
-        return max(bits >> 24, 1) - 151 + (significand & -significand).bit_length() - 1
+        bits = values.view(_U32).item() & 0x7FFFFFFF
+        significand = bits & 0x7FFFFF | (1 << 23 if bits >> 23 else 0)
+        return max(bits >> 23, 1) - 151 + (significand & -significand).bit_length()
+    magnitudes = values.reshape(-1).view(_U32) << _U32(1)
     magnitudes -= _U32(1)  # zero, a multiple of anything, becomes the largest
-    return max(int(magnitudes.min()) + 1 >> 24, 1) - 150
+    return max(int(np.minimum.reduce(magnitudes)) + 1 >> 24, 1) - 150
 
 
 def _round_doubtful(operands: tuple[Any, ...], result: NDArray[np.float32]) -> None:

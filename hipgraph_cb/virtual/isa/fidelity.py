@@ -57,6 +57,10 @@ DIFFERENCES = MappingProxyType(
         ),
         "fresh memory": "device memory, LDS and registers start as 0xCD bytes; freed memory reads as a fault",
         "order": "workgroups run in chunks, and lanes of a wave store in lane order when they name one address",
+        "residency": (
+            "every workgroup gets its turn while others wait for it, however many there are; hardware starts only as "
+            "many as fit, so a grid that waits for all of its workgroups may hang there"
+        ),
         "status registers": (
             "S_GETREG of STATUS gives SCC, EXECZ, VCCZ, IN_TG and VALID, of TRAPSTS, HW_ID and XCC_ID zero; no "
             "exception is ever raised and no trap handler exists, so s_trap is a fault"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import threading
 
 import numpy as np
 import pytest
@@ -144,10 +145,19 @@ def test_variables_are_written_and_read_in_a_stream(raw, registered, stream, for
         assert value.value == 1234
 
 
-def test_pinned_memory_is_read_when_the_copy_runs_so_a_program_that_does_not_wait_shows_itself(raw, program, stream):
-    """The bytes of pageable memory are taken at the call; those of pinned memory are not."""
-    import threading
+def test_pageable_memory_is_read_at_the_call(raw, program, stream):
+    target, data = program.upload(np.zeros(8, np.uint8)), np.ones(8, np.uint8)
+    opened = threading.Event()
+    function = ctypes.CFUNCTYPE(None, ctypes.c_void_p)(lambda _: opened.wait(20) and None)
+    assert raw.hipLaunchHostFunc(stream, ctypes.cast(function, ctypes.c_void_p).value, 0) == 0
+    assert raw.hipMemcpyAsync(target, data, 8, H2D, stream) == 0
+    data[:] = 2
+    opened.set()
+    assert raw.hipStreamSynchronize(stream) == 0
+    assert (program.download(target, 8, np.uint8) == 1).all()
 
+
+def test_pinned_memory_is_read_when_the_copy_runs_so_a_program_that_does_not_wait_shows_itself(raw, program, stream):
     pinned, target = raw.made("hipHostMalloc", 8, 0), program.upload(np.zeros(8, np.uint8))
     opened = threading.Event()
     held = ctypes.CFUNCTYPE(None, ctypes.c_void_p)(lambda _: opened.wait(20) and None)

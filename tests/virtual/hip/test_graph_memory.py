@@ -170,3 +170,17 @@ def test_a_range_is_freed_once_in_a_stream(raw, hip, runtime):
     assert raw.hipFreeAsync(address, stream) == 1
     assert code_of(hip.hipFree(address)) == 1
     assert raw.hipStreamDestroy(stream) == 0
+
+
+def test_memory_that_a_launch_left_alive_is_fresh_in_the_next_one(raw, graph, program):
+    result = program.upload(np.zeros(64, np.uint8))
+    node, address = add_allocation(raw, graph)
+    copy = raw.made("hipGraphAddMemcpyNode1D", graph, handles(node), 1, result, address, 64, 3)
+    add_fill(raw, graph, copy, address, 7)
+    executable = raw.made("hipGraphInstantiateWithFlags", graph, 0)
+    for _ in range(2):
+        assert raw.hipGraphLaunch(executable, 0) == 0
+        assert (program.download(result, 64, np.uint8) == 0xCD).all()
+    assert (program.download(address, 64, np.uint8) == 7).all()
+    assert raw.hipGraphExecDestroy(executable) == 0
+    assert raw.hipFree(address) == 0

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import ctypes
+import threading
+from itertools import pairwise
+
 import numpy as np
 import pytest
 from support.hip_program import code_of, done, handles
@@ -116,3 +120,28 @@ def test_a_child_graph_is_cloned_when_it_is_added(hip, program, graph, block):
     launch(hip, program, graph)
     assert program.download(block, 64, np.uint8).tolist() == [5] * 4 + [1] * 4 + [9] * 56
     assert int(done(hip.hipGraphChildGraphNodeGetGraph(node))) != int(child)
+
+
+def test_the_nodes_of_a_graph_and_other_streams_take_turns_in_an_arbitrary_order(hip, raw, program, graph):
+    order, opened = [], threading.Event()
+    kind = ctypes.CFUNCTYPE(None, ctypes.c_void_p)
+    held, note = kind(lambda _: opened.wait(20) and None), kind(order.append)
+    note_address = ctypes.cast(note, ctypes.c_void_p).value
+    before = (0, 0)
+    for _ in range(20):
+        params = (ctypes.c_size_t * 2)(note_address, 1)
+        node = raw.made("hipGraphAddHostNode", int(graph), *before, params)
+        before = handles(node), 1
+    executable = program.instantiate(graph)
+    streams = [done(hip.hipStreamCreateWithFlags(1)) for _ in range(3)]
+    assert raw.hipLaunchHostFunc(int(streams[0]), ctypes.cast(held, ctypes.c_void_p).value, 0) == 0
+    done(hip.hipGraphLaunch(executable, streams[1]))
+    for _ in range(20):
+        assert raw.hipLaunchHostFunc(int(streams[2]), note_address, 2) == 0
+    opened.set()
+    done(hip.hipDeviceSynchronize())
+    assert sorted(order) == [1] * 20 + [2] * 20
+    changes = sum(first != second for first, second in pairwise(order))
+    assert changes > 5
+    for stream in streams:
+        done(hip.hipStreamDestroy(stream))

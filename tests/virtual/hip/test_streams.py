@@ -65,6 +65,19 @@ def test_the_null_stream_waits_for_blocking_streams_and_not_for_the_others(hip, 
     done(hip.hipFree(block))
 
 
+@pytest.mark.parametrize("seed", range(8))
+def test_a_blocking_stream_is_never_before_the_null_stream(hip, streams, gate_function, runtime, seed):
+    function, opened = gate_function
+    runtime.reseed(seed)
+    order = []
+    first, second = HOST_FUNCTION(lambda _: order.append(1)), HOST_FUNCTION(lambda _: order.append(2))
+    assert host_function(hip, streams[1], function) == 0
+    assert host_function(hip, None, first) == host_function(hip, streams[0], second) == 0
+    opened.set()
+    done(hip.hipDeviceSynchronize())
+    assert order == [1, 2]
+
+
 def test_a_stream_waits_for_the_event_of_another(hip, streams, gate_function):
     function, opened = gate_function
     order = []

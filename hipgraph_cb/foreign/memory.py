@@ -15,6 +15,8 @@ from hipgraph_cb.foreign.dlpack import ROCM, CapsuleError, device_name, read_cap
 from hipgraph_cb.foreign.host import DLPACK_HOST_DEVICES
 
 ACTION = "import_buffer"
+NO_ORDER = -1
+"""The stream that tells a DLPack producer to order nothing."""
 LEGACY_STREAM, PER_THREAD_STREAM = 1, 2
 """What the stream numbers 1 and 2 of the array interface stand for."""
 

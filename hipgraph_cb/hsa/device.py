@@ -10,11 +10,13 @@ from hipgraph_cb.backend.device import BackendDevice
 from hipgraph_cb.backend.stream import QueueStream
 from hipgraph_cb.device import DEFAULT_TIMEOUT
 from hipgraph_cb.errors import InvalidArgumentError
+from hipgraph_cb.foreign.memory import NO_ORDER
 from hipgraph_cb.hsa.agents import find_agent
 from hipgraph_cb.hsa.api import HsaApi, Session, fault_listeners
 from hipgraph_cb.hsa.blits import BlitKernels
 from hipgraph_cb.hsa.event import HsaEvent
 from hipgraph_cb.hsa.executable import HsaExecutable
+from hipgraph_cb.hsa.imported import ImportedHsaBuffer
 from hipgraph_cb.hsa.memory import HsaBuffer
 from hipgraph_cb.hsa.native_queue import FaultNotice
 from hipgraph_cb.hsa.program import HsaProgram
@@ -22,6 +24,7 @@ from hipgraph_cb.hsa.queue import HsaQueue
 
 if TYPE_CHECKING:
     from hipgraph_cb.executable.verify import VerifiedExecutable
+    from hipgraph_cb.foreign.memory import ForeignMemory
     from hipgraph_cb.recording.dependencies import JoinPolicy
     from hipgraph_cb.recording.recording import Recording
 
@@ -86,6 +89,13 @@ class HsaDevice(BackendDevice):
 
     def _allocate(self, size: int, label: str | None) -> HsaBuffer:
         return self._adopt(HsaBuffer.allocate(self, size, label))
+
+    def _import_stream(self) -> int:
+        """A DLPack producer orders nothing: there is no stream of HIP here, so its work has to be done."""
+        return NO_ORDER
+
+    def _import(self, memory: ForeignMemory, label: str | None) -> ImportedHsaBuffer:
+        return self._adopt(ImportedHsaBuffer.of(self, memory, label))
 
     def _load(self, verified: VerifiedExecutable, label: str | None) -> HsaExecutable:
         return self._adopt(HsaExecutable(self, verified, label))

@@ -72,6 +72,22 @@ class LoaderTable(ctypes.Structure):
     )
 
 
+class PointerInfo(ctypes.Structure):
+    """hsa_amd_pointer_info_t."""
+
+    _fields_ = (
+        ("size", c_uint32),
+        ("type", c_int),
+        ("agent_base_address", c_uint64),
+        ("host_base_address", c_uint64),
+        ("size_in_bytes", c_uint64),
+        ("user_data", c_void_p),
+        ("agent_owner", c_uint64),
+        ("global_flags", c_uint32),
+        ("registered", c_bool),
+    )
+
+
 class DispatchTime(ctypes.Structure):
     """hsa_amd_profiling_dispatch_time_t, in ticks of the system."""
 
@@ -103,6 +119,7 @@ FUNCTIONS: dict[str, Function] = {
     "hsa_amd_memory_pool_free": Function((c_void_p,)),
     "hsa_amd_agents_allow_access": Function((c_uint32, c_void_p, c_void_p, c_void_p)),
     "hsa_amd_register_system_event_handler": Function((EventCallback, c_void_p)),
+    "hsa_amd_pointer_info": Function((c_void_p, c_void_p, c_void_p, c_void_p, c_void_p)),
     "hsa_memory_copy": Function((c_void_p, c_void_p, c_size_t)),
     "hsa_queue_create": Function(
         (c_uint64, c_uint32, c_uint32, QueueErrorCallback, c_void_p, c_uint32, c_uint32, c_void_p)

@@ -81,6 +81,8 @@ class HsaProgram(Program):
             return
         queue = self._default_queue if stream is None else self._device.queue_of(stream)
         check_mode(mode)
+        for buffer in self._resources.imported:
+            buffer.check_there()
         words = self._image.words if mode == "graph" else self._image.words_in_order
         if not self._image.changes and not self._events.events:
             if len(words):
@@ -170,8 +172,12 @@ class HsaProgram(Program):
     def _resolve(self, bindings: Sequence[Any] | None) -> Mapping[int, BoundRange]:
         """The table that a replay with these bindings has: the very one of before where nothing changes."""
         if self._table and bindings is None:
-            return self._table
-        table = resolve(self._recording, bindings, objects=self._resources.objects, owner=self._device)
+            table = self._table
+        else:
+            table = resolve(self._recording, bindings, objects=self._resources.objects, owner=self._device)
+        for bound in table.values():
+            if bound.buffer.is_imported:
+                bound.buffer.check_there()
         return self._table if table == self._table else table
 
     def _take(self, table: Mapping[int, BoundRange]) -> None:

@@ -47,8 +47,7 @@ def every_verb(open_device, code_object):
         for buffer, mode in ((y, "graph"), (x, "stream"), (z, "graph")):
             slots.replay(bindings=[buffer], mode=mode)
             device.synchronize()  # else it is a matter of time which calls the next replay makes
-        if device.backend == "hip":
-            _with_memory_of_others(device, x)
+        _with_memory_of_others(device, x)
         return z.to_host()
 
 
@@ -60,7 +59,7 @@ def _with_memory_of_others(device, theirs):
         cb.fill_buffer(Slot(0, 0, 64), 2)
     for buffer in (device.allocate(64), device.import_buffer(device.allocate(64)), device.allocate(64)):
         cb.replay(bindings=[buffer])
-    device.synchronize()
+        device.synchronize()
 
 
 def parts_and_events(open_device, code_object):

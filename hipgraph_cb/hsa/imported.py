@@ -1,0 +1,87 @@
+"""Device memory that somebody else owns, such as HIP in the same process, which allocates through HSA too."""
+
+from __future__ import annotations
+
+import ctypes
+from typing import TYPE_CHECKING
+
+from hipgraph_cb.backend.handle import Borrowed
+from hipgraph_cb.errors import FailedPreconditionError, InvalidArgumentError, OutOfRangeError, UnimplementedError
+from hipgraph_cb.hsa.functions import PointerInfo
+from hipgraph_cb.hsa.memory import HsaBuffer
+
+if TYPE_CHECKING:
+    from hipgraph_cb.foreign.memory import ForeignMemory
+    from hipgraph_cb.hsa.device import HsaDevice
+
+ALLOCATED = 1
+"""HSA_EXT_POINTER_TYPE_HSA: memory of one of the runtime's pools."""
+
+
+class ImportedHsaBuffer(HsaBuffer):
+    """It is looked for again whenever its address is used: the owner may have freed it."""
+
+    is_imported = True
+
+    @classmethod
+    def of(cls, device: HsaDevice, memory: ForeignMemory, label: str | None) -> ImportedHsaBuffer:
+        """
+        Raises:
+            InvalidArgumentError: the runtime does not know the memory, or it belongs to another agent.
+            OutOfRangeError: it reaches past the end of its allocation.
+            UnimplementedError: the producer names a stream, which is HIP's.
+        """
+        if memory.stream is not None:
+            raise UnimplementedError(
+                "import_buffer: this backend cannot wait for a stream of HIP",
+                where=memory.name,
+                found=f"stream {memory.stream:#x} in the __cuda_array_interface__",
+                next_step="synchronize the producer, then import the address with size=",
+            )
+        info = _pointer_info(device, memory.address)
+        if info.type != ALLOCATED:
+            raise InvalidArgumentError(
+                "import_buffer: the HSA runtime knows of no memory there",
+                where=memory.name,
+                found=f"address {memory.address:#x}",
+            )
+        if info.agent_owner != device.agent.handle:
+            raise InvalidArgumentError(
+                "import_buffer: the memory belongs to another device",
+                where=memory.name,
+                found=f"agent {info.agent_owner:#x}",
+                allowed=f"agent {device.agent.handle:#x}",
+            )
+        rest = info.agent_base_address + info.size_in_bytes - memory.address
+        if memory.size > rest:
+            raise OutOfRangeError(
+                "import_buffer: the memory reaches past the end of its allocation",
+                where=memory.name,
+                found=f"{memory.size} bytes",
+                allowed=f"{rest} bytes",
+            )
+        return cls(device, memory.size, memory.address, Borrowed(memory.owner), label)
+
+    @property
+    def address(self) -> int:
+        self.check_open("address")
+        self.check_there()
+        return self._address
+
+    def check_there(self) -> None:
+        """Ask whether the memory still is what it was, also after `close()`: programs go on using it.
+
+        Raises:
+            FailedPreconditionError: its owner freed it.
+        """
+        if _pointer_info(self._device, self._address).type != ALLOCATED:
+            raise FailedPreconditionError(
+                f"{self.describe()} is gone: its owner freed the memory",
+                next_step="keep imported memory until the programs that use it are closed",
+            )
+
+
+def _pointer_info(device: HsaDevice, address: int) -> PointerInfo:
+    info = PointerInfo(size=ctypes.sizeof(PointerInfo))
+    device.api.call("hsa_amd_pointer_info", address, ctypes.byref(info), None, None, None)
+    return info

@@ -202,12 +202,15 @@ class _Lowering:
 
     def _kernargs(self, scope: Scope, command: Dispatch | DispatchIndirect, shape: _Shape) -> int:
         """Add the arguments of a dispatch; returns where they lie."""
-        writer = self.writer
-        offset = writer.kernarg_block(command.kernarg)
+        kernargs, addresses = self.writer.kernargs, self._addresses
+        offset = self.writer.kernarg_block(command.kernarg)
         for position, content in shape.hidden:
-            writer.kernargs[offset + position : offset + position + len(content)] = content
+            kernargs[offset + position : offset + position + len(content)] = content
         for position, place in command.pointers:
-            self._point(offset + position, scope.place(place))
+            if type(place) is Range:  # by index: the names of a named tuple cost more
+                write_pointer(kernargs, offset + position, addresses[place[0]] + place[1])
+            else:
+                self._point(offset + position, scope.place(place))
         return offset
 
     def _point(self, position: int, place: Location) -> None:

@@ -27,6 +27,8 @@ def every_verb(open_device, code_object):
     with open_device() as device:
         x, y, z = device.from_host(bytes(64)), device.allocate(64), device.allocate(64)
         executable = device.load(code_object)
+        if device.backend == "hsa":
+            assert executable.code_ranges
         with device.command_buffer(label="all verbs", join="empty") as cb:
             cb.fill_buffer(x, 1)
             cb.update_buffer(y, bytes(64))

@@ -133,6 +133,7 @@ def _the_machine(targets: Sequence[str], settings: Settings | None) -> Machine:
     if _machine is None:
         machine = Machine(targets, settings or Settings.from_environment())
         atexit.register(machine.close)
+        machine.memory.keep_mapped()
         os.register_at_fork(after_in_child=machine.calls.refuse_after_fork)
         machine.interrupts.install()
         _machine = machine

@@ -9,6 +9,7 @@ program that reads what it never wrote, or what it has freed, looks wrong. Every
 from __future__ import annotations
 
 import bisect
+import ctypes
 import mmap
 import threading
 from collections import OrderedDict
@@ -131,6 +132,10 @@ class Memory:
         self._quarantine: OrderedDict[int, Allocation] = OrderedDict()  # oldest first
         self._untouched = self.base + GUARD
         self._table: _Table | None = None
+
+    def keep_mapped(self) -> None:
+        """Leave the arena mapped until the process is gone: C code may read signals after the interpreter has ended."""
+        ctypes.pythonapi.Py_IncRef(ctypes.py_object(self._map))
 
     @property
     def live_bytes(self) -> int:

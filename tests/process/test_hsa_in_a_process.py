@@ -157,19 +157,26 @@ int hsa_signal_create(int64_t value, uint32_t count, void *consumers, uint64_t *
 int64_t hsa_signal_load_relaxed(uint64_t signal);
 void hsa_signal_subtract_screlease(uint64_t signal, int64_t value);
 int hsa_shut_down(void);
+void hsa_signal_store_relaxed(uint64_t signal, int64_t value);
+static uint64_t kept;
 static int count_one(uint64_t agent, void *data) { ++*(int *)data; return 0; }
+__attribute__((destructor)) static void at_exit(void) {
+  hsa_signal_store_relaxed(kept, hsa_signal_load_relaxed(kept));
+  hsa_shut_down();
+}
 int client(void) {
   int agents = 0;
   uint64_t signal = 0;
   if (hsa_init() || hsa_iterate_agents(count_one, &agents) || hsa_signal_create(45, 0, 0, &signal)) return -1;
   hsa_signal_subtract_screlease(signal, 5);
   int64_t value = hsa_signal_load_relaxed(signal);
-  return hsa_shut_down() ? -2 : agents + (int)value;
+  return hsa_signal_create(1, 0, 0, &kept) ? -2 : agents + (int)value;
 }
 """
 
 
-def test_a_compiled_client_that_imports_versioned_symbols_runs(tmp_path):
+def test_a_compiled_client_that_imports_versioned_symbols_runs_and_may_call_at_exit(tmp_path):
+    """Its destructor runs after the interpreter: native code answers, and a signal is still memory."""
     require_tool("clang-19")
     require_tool("ld.lld-19")
     names = sorted(set(re.findall(r"\bhsa_\w+(?=\()", SOURCE)))

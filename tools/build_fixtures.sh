@@ -18,7 +18,8 @@ opencl() {
 
 # plain_c SOURCE TARGET VERSION: SOURCE.c -> SOURCE.TARGET.hsaco; generic targets exist from code object version 6 on
 plain_c() {
-  clang-19 -x c --target=amdgcn-amd-amdhsa -mcpu="$2" -nogpulib -ffreestanding -nostdlib -O2 \
+  # Protected, as kernels of OpenCL and HIP are: a runtime finds only what the dynamic symbol table names.
+  clang-19 -x c --target=amdgcn-amd-amdhsa -mcpu="$2" -nogpulib -ffreestanding -nostdlib -O2 -fvisibility=protected \
     -mcode-object-version="$3" "$1.c" -o "$1.$2.hsaco"
   chmod 644 "$1.$2.hsaco"
 }

@@ -1,8 +1,10 @@
 """The join kernel: which code object, loaded when, released when; and what `auto` takes."""
 
+import io
 from pathlib import Path
 
 import pytest
+from elftools.elf.elffile import ELFFile
 
 from hipgraph_cb.errors import HipError, InvalidArgumentError, UnavailableError
 from hipgraph_cb.executable.target_id import TargetId
@@ -124,6 +126,14 @@ def test_each_file_is_what_its_name_says():
         assert str(verify(file.read_bytes()).target).split(":")[0] == file.name.split(".")[1]
         assert file.stat().st_size < 4096
     assert Path(KERNELS / "join.c").exists()
+
+
+def test_amd_s_runtime_finds_the_kernel_because_its_symbols_are_protected():
+    """hipModuleGetFunction of AMD's 6.4.3 answers 500 for a kernel of default visibility."""
+    for file in KERNELS.glob("join.*.hsaco"):
+        symbols = ELFFile(io.BytesIO(file.read_bytes())).get_section_by_name(".dynsym")
+        found = {symbol.name: symbol["st_other"]["visibility"] for symbol in symbols.iter_symbols()}
+        assert (found["join"], found["join.kd"]) == ("STV_PROTECTED", "STV_PROTECTED"), file.name
 
 
 def test_a_family_without_one_is_refused_by_name():

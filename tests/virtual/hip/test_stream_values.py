@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import time
 
 import numpy as np
 import pytest
@@ -39,7 +40,7 @@ def test_a_stream_waits_until_another_writes(raw, program, streams, block, bits,
     "condition, wanted, mask, short, enough",
     [
         (GREATER_OR_EQUAL, 5, 0xFFFFFFFF, 4, 6),
-        (EQUAL, 5, 0xF, 0x14, 0x25),
+        (EQUAL, 5, 0xF, 0x16, 0x25),
         (AND, 6, 0xFFFFFFFF, 1, 2),
         (NOR, 0xFFFFFFF0, 0xFFFFFFFF, 0xF, 0x7),
     ],
@@ -48,6 +49,7 @@ def test_conditions_are_those_of_hip(raw, streams, block, condition, wanted, mas
     assert raw.hipStreamWriteValue32(streams[1], block, short, 0) == 0
     assert raw.hipStreamSynchronize(streams[1]) == 0
     assert raw.hipStreamWaitValue32(streams[0], block, wanted, condition, mask) == 0
+    time.sleep(0.02)  # the worker looks at the value meanwhile
     assert raw.hipStreamQuery(streams[0]) == 600
     assert raw.hipStreamWriteValue32(streams[1], block, enough, 0) == 0
     assert raw.hipStreamSynchronize(streams[0]) == 0

@@ -26,7 +26,7 @@ def test_the_last_release_calls_the_function(raw, ended):
     assert raw.hipUserObjectRelease(thing, 2) == 1
     assert raw.hipUserObjectRelease(thing, 1) == 0
     assert ended[0] == [42]
-    assert raw.hipUserObjectRelease(thing, 1) == 1
+    assert raw.hipUserObjectRelease(thing, 1) == raw.hipUserObjectRetain(thing, 1) == 1
 
 
 def test_graphs_clones_and_executable_graphs_hold_it(raw, ended):

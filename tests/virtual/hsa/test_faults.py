@@ -17,6 +17,8 @@ GRID, WORKGROUP = (1024, 1, 1), (256, 1, 1)
 COUNT = 1000
 MEMORY_FAULT = 43
 EventHandler = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_uint64)
+HANDLERS = []
+"""Handlers of system events: registered as long as anybody in the process has the library open, so never freed."""
 
 
 def saxpy(client, module, y, x, **fields):
@@ -49,7 +51,7 @@ def test_the_handler_of_system_events_is_told_the_address(client, module, queue)
         return 0
 
     handler = EventHandler(note)
-    client._keep.append(handler)
+    HANDLERS.append(handler)
     assert client.hsa.hsa_amd_register_system_event_handler(handler, 5) == 0
     y = client.upload(np.ones(COUNT - 1, np.float32))
     queue.submit(saxpy(client, module, y, y))

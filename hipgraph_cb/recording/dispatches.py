@@ -160,7 +160,7 @@ class DispatchMaker:
             shape: Shape | None = plan.accepted
         else:
             given = (workgroup_count, size, dynamic_lds)
-            plain = type(workgroup_count) is type(size) is type(dynamic_lds) is int
+            plain = all(map(_is_plain, given))
             if plain and given == plan.given:
                 shape = plan.accepted
             else:
@@ -256,7 +256,7 @@ class DispatchMaker:
             plan.packs[tuple(map(type, packer.numbers(values)))] = packer.pack
             memory = packer.addresses(values)
             if all(value is None or id(value) in self._pairs for value in memory):
-                plan.places[memory] = pointers
+                pointers = plan.places.setdefault(memory, pointers)
         return block, pointers
 
     def _placed(self, plan: DispatchPlan, packed: PackedArguments) -> tuple[bytes, Pointers]:
@@ -296,6 +296,13 @@ class DispatchMaker:
             self._resources.caches.append(plan.places)
         self._plans_by_export[id(export)] = (plan, export)
         return plan
+
+
+def _is_plain(value: object) -> bool:
+    """Whether a part of a shape is what it seems and stays so: no bool, no number of another type, no list."""
+    if type(value) is tuple:
+        return all(type(each) is int for each in value)
+    return value is None or type(value) is int
 
 
 def _pack_hal(

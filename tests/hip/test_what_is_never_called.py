@@ -134,6 +134,25 @@ def test_after_a_failed_node_the_graph_is_given_up(counting, device):
     assert counting.calls == ["hipGraphCreate", "hipGraphAddMemsetNode", "hipGraphAddMemsetNode", "hipGraphDestroy"]
 
 
+def test_parameters_of_many_dispatches_take_the_memory_of_one(counting, device, code_object):
+    import tracemalloc
+
+    executable, buffer = device.load(code_object), device.allocate(64)
+    with device.command_buffer() as cb:
+        for index in range(5000):
+            cb.dispatch(executable["scale_and_offset"], 1, args=[buffer, buffer, index, 1])
+            cb.execution_barrier()
+    device.program(cb.recording).close()  # what is imported or remembered at the first one does not count
+    tracemalloc.start()
+    try:
+        program = device.program(cb.recording)
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert peak < 5000 * 200, f"{peak // 5000} bytes for each dispatch"
+    program.close()
+
+
 def test_zero_lengths_and_counts_never_reach_the_runtime(counting, device, code_object):
     buffer, executable = device.allocate(64), device.load(code_object)
     counting.calls.clear()

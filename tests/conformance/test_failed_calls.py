@@ -93,18 +93,27 @@ def test_any_failed_call_leaves_nothing_behind(
     for name, number in calls:
         caplog.clear()
         with runtime.count_calls() as count, runtime.inject(name, number, code) as injection:
-            if name in RELEASES[device.backend]:
-                with caplog.at_level(logging.WARNING):
-                    scenario(opening, code_object)
-                    gc.collect()  # what stands in a cycle of references is given back here at the latest
-                messages = Counter(record.getMessage() for record in caplog.records)
-                assert messages == {f"a release failed and counts as done: {name} returned {code} ({text})": 1}
-            else:
-                with pytest.raises((HipError, HsaError)) as caught:
-                    scenario(opening, code_object)
-                assert (caught.value.api, caught.value.code) == (name.removesuffix("R0600"), code)
-                del caught
+            raised = outcome_of(lambda: scenario(opening, code_object), caplog)
             gc.collect()
-        assert injection.has_fired, f"{name}, call {number}"
+        if not injection.has_fired:  # a launch that is done sooner than the last time needs fewer objects
+            assert number > 1, name
+            assert count[name] < number, f"{name}, call {number}"
+            continue
+        if name in RELEASES[device.backend]:
+            messages = Counter(record.getMessage() for record in caplog.records)
+            assert messages == {f"a release failed and counts as done: {name} returned {code} ({text})": 1}
+        else:
+            assert raised == (name.removesuffix("R0600"), code), f"{name}, call {number}"
         made, given_back = made_and_given_back(device.backend, count, name)
         assert made == given_back, f"{name}, call {number}"
+
+
+def outcome_of(scenario, caplog):
+    """The function and the code of the error that a scenario ends with, None where it ends without."""
+    try:
+        with caplog.at_level(logging.WARNING):
+            scenario()
+            gc.collect()  # what stands in a cycle of references is given back here at the latest
+    except (HipError, HsaError) as error:
+        return error.api, error.code
+    return None

@@ -130,7 +130,7 @@ class ProgramGraphs:
         return cls(recording, parts)
 
     def can_change(self, index: int) -> bool:
-        """Whether `change` does for a command. Child graphs cannot be changed: HIP has copied them."""
+        """Whether `change` does for a command. The nodes of nested recordings are not kept."""
         return not isinstance(self._recording[index], ExecuteCommands)
 
     def change(self, index: int) -> None:

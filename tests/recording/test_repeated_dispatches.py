@@ -75,7 +75,9 @@ def test_it_refuses_what_a_first_one_refuses(cb, saxpy, x, y):
     assert len(cb.recording) == 1
 
 
-def test_a_buffer_that_a_failed_call_brought_is_not_taken_for_another_one_at_its_address(cb, saxpy, x):
+def test_a_buffer_that_a_failed_call_brought_is_not_taken_for_another_one_at_its_address(
+    cb, saxpy, x, quick_collection
+):
     for _ in range(50):
         stranger = FakeBuffer(64)
         with pytest.raises(InvalidArgumentError):

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import subprocess
+from functools import cache
 from html.parser import HTMLParser
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 from support.tools import require_tool
 
@@ -38,6 +40,12 @@ def document_of(page: Path, *, then: str = "", fragment: str = "") -> str:
         f"{opened.as_uri()}{fragment}",
     ]
     return subprocess.run(command, check=True, capture_output=True, text=True, timeout=120).stdout
+
+
+@cache
+def _profile() -> TemporaryDirectory[str]:
+    """One profile for all pages of this process: making it is what takes most of the time."""
+    return TemporaryDirectory(prefix="chromium-profile-", ignore_cleanup_errors=True)
 
 
 class TextOf(HTMLParser):

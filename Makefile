@@ -42,7 +42,7 @@ check: $(VENV)/.dev
 	PYTHONPATH=. $(BIN)/lint-imports
 
 bench: $(VENV)/.dev
-	$(BIN)/python -m tests.benchmarks
+	PYTHONPATH=tests $(BIN)/python -m tests.benchmarks
 
 fixtures:
 	sh tools/build_fixtures.sh

@@ -11,7 +11,10 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 SAMPLES = ROOT / "samples"
-PLUGIN = ("-p", "no:hipgraph_cb", "-p", "hipgraph_cb.testing", "-p", "no:cacheprovider")
+OTHERS = [
+    option for name in ("hipgraph_cb", "cacheprovider", "xdist", "hypothesispytest") for option in ("-p", f"no:{name}")
+]
+PLUGIN = (*OTHERS, "-p", "hipgraph_cb.testing")
 CALL = 'run_kernel("saxpy.gfx942.hsaco", "saxpy", y, x, 2.0, {count}, workgroup_count=1, workgroup_size=64)'
 
 

@@ -20,12 +20,19 @@ def blocks(page: Path) -> list[str]:
 
 
 def run_block(code: str, folder: Path) -> None:
-    """A file, because some compilers want to read the source of a function."""
+    """A file, because some compilers want to read the source of a function; what it writes stays in the folder."""
     file = folder / "block.py"
     file.write_text(code)
+    (folder / "samples").symlink_to(ROOT / "samples")
     environment = os.environ | {"PYTHONPATH": str(ROOT)}
     done = subprocess.run(
-        [sys.executable, str(file)], cwd=ROOT, env=environment, capture_output=True, text=True, timeout=120, check=False
+        [sys.executable, str(file)],
+        cwd=folder,
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
     )
     assert done.returncode == 0, f"{code}\n{done.stderr}"
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from hipgraph_cb.backend.handle import Borrowed, Handle
+from hipgraph_cb.backend.imported import ForeignBuffer, check_extent
 from hipgraph_cb.backend.owned import OwnedBuffer
-from hipgraph_cb.errors import FailedPreconditionError, HipError, InvalidArgumentError, OutOfRangeError
+from hipgraph_cb.errors import HipError, InvalidArgumentError
 from hipgraph_cb.hip.api import bindings
 
 if TYPE_CHECKING:
@@ -47,11 +48,8 @@ class HipBuffer(OwnedBuffer):
         self._device.api.call("hipMemcpy", host.ctypes.data, source, host.nbytes, kind, where=self.describe())
 
 
-class ImportedBuffer(HipBuffer):
-    """Device memory that somebody else owns. It is looked for again whenever its address is used, since AMD's runtime
-    ends the process when a node is given memory that was freed."""
-
-    is_imported = True
+class ImportedBuffer(ForeignBuffer, HipBuffer):
+    """Looked for again, since AMD's runtime ends the process when a node is given memory that was freed."""
 
     @classmethod
     def of(cls, device: HipDevice, memory: ForeignMemory, label: str | None) -> ImportedBuffer:
@@ -63,37 +61,16 @@ class ImportedBuffer(HipBuffer):
         device.api.make_current()
         _check_device(device, memory)
         start, size = _allocation(device, memory.address)
-        if memory.address + memory.size > start + size:
-            raise OutOfRangeError(
-                "import_buffer: the memory reaches past the end of its allocation",
-                where=memory.name,
-                found=f"{memory.size} bytes",
-                allowed=f"{start + size - memory.address} bytes",
-            )
+        check_extent(memory, start + size)
         return cls(device, memory.size, memory.address, Borrowed(memory.owner), label)
 
-    @property
-    def address(self) -> int:
-        self.check_open("address")
-        self.check_there()
-        return self._address
-
     def check_there(self) -> None:
-        """Ask whether the memory still is what it was, also after `close()`: programs go on using it.
-
-        Raises:
-            FailedPreconditionError: its owner freed it.
-        """
         try:
             _allocation(self._device, self._address)
         except HipError as error:
             if error.code not in UNKNOWN_MEMORY:
                 raise
-            raise FailedPreconditionError(
-                f"{self.describe()} is gone: its owner freed the memory",
-                found=str(error),
-                next_step="keep imported memory until the programs that use it are closed",
-            ) from error
+            raise self._gone(str(error)) from error
 
     def _write(self, offset: int, host: NDArray[np.uint8]) -> None:
         self.check_there()

@@ -6,7 +6,8 @@ import ctypes
 from typing import TYPE_CHECKING
 
 from hipgraph_cb.backend.handle import Borrowed
-from hipgraph_cb.errors import FailedPreconditionError, InvalidArgumentError, OutOfRangeError, UnimplementedError
+from hipgraph_cb.backend.imported import ForeignBuffer, check_extent
+from hipgraph_cb.errors import InvalidArgumentError, UnimplementedError
 from hipgraph_cb.hsa.functions import PointerInfo
 from hipgraph_cb.hsa.memory import HsaBuffer
 
@@ -18,10 +19,8 @@ ALLOCATED = 1
 """HSA_EXT_POINTER_TYPE_HSA: memory of one of the runtime's pools."""
 
 
-class ImportedHsaBuffer(HsaBuffer):
-    """It is looked for again whenever its address is used: the owner may have freed it."""
-
-    is_imported = True
+class ImportedHsaBuffer(ForeignBuffer, HsaBuffer):
+    """Memory that the HSA runtime knows, of this agent."""
 
     @classmethod
     def of(cls, device: HsaDevice, memory: ForeignMemory, label: str | None) -> ImportedHsaBuffer:
@@ -52,33 +51,12 @@ class ImportedHsaBuffer(HsaBuffer):
                 found=f"agent {info.agent_owner:#x}",
                 allowed=f"agent {device.agent.handle:#x}",
             )
-        rest = info.agent_base_address + info.size_in_bytes - memory.address
-        if memory.size > rest:
-            raise OutOfRangeError(
-                "import_buffer: the memory reaches past the end of its allocation",
-                where=memory.name,
-                found=f"{memory.size} bytes",
-                allowed=f"{rest} bytes",
-            )
+        check_extent(memory, info.agent_base_address + info.size_in_bytes)
         return cls(device, memory.size, memory.address, Borrowed(memory.owner), label)
 
-    @property
-    def address(self) -> int:
-        self.check_open("address")
-        self.check_there()
-        return self._address
-
     def check_there(self) -> None:
-        """Ask whether the memory still is what it was, also after `close()`: programs go on using it.
-
-        Raises:
-            FailedPreconditionError: its owner freed it.
-        """
         if _pointer_info(self._device, self._address).type != ALLOCATED:
-            raise FailedPreconditionError(
-                f"{self.describe()} is gone: its owner freed the memory",
-                next_step="keep imported memory until the programs that use it are closed",
-            )
+            raise self._gone()
 
 
 def _pointer_info(device: HsaDevice, address: int) -> PointerInfo:

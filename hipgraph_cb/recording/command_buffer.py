@@ -361,28 +361,12 @@ class CommandBuffer(EventVerbs):
         if args is not None and bindings is None and constants is None and reads is None and writes is None:
             command = self._dispatches.repeated(export, workgroup_count, workgroup_size, args, dynamic_lds, label)
         if command is None:
-            mark = len(self._resources.entries)
-            try:
-                pushed = self._pushed if args is bindings is constants is None and self._pushed else None
-                command = self._dispatches.make(
-                    export,
-                    workgroup_count,
-                    workgroup_size,
-                    args,
-                    bindings,
-                    constants,
-                    dynamic_lds,
-                    reads,
-                    writes,
-                    pushed,
-                    label,
-                )
-            except BaseException as error:
-                self._abandon(mark, label, error)
-                raise
-            if command is None:
-                self._resources.rollback(mark)
-                return
+            self._record_dispatch(
+                self._dispatches.make,
+                (export, workgroup_count, workgroup_size, args, bindings, constants, dynamic_lds, reads, writes),
+                label,
+            )
+            return
         # What `_append` does, without the call: dispatches come by the thousand.
         if self._barrier_pending:
             self._layer_starts.append(len(self._commands))
@@ -416,26 +400,11 @@ class CommandBuffer(EventVerbs):
             OutOfRangeError: as `dispatch`; fewer than 12 bytes. The counts themselves are checked at replay.
         """
         self._require_recording("dispatch_indirect")
-        mark = len(self._resources.entries)
-        try:
-            pushed = self._pushed if args is bindings is constants is None and self._pushed else None
-            command = self._dispatches.make_indirect(
-                export,
-                workgroup_count,
-                workgroup_size,
-                args,
-                bindings,
-                constants,
-                dynamic_lds,
-                reads,
-                writes,
-                pushed,
-                label,
-            )
-        except BaseException as error:
-            self._abandon(mark, label, error)
-            raise
-        self._append(mark, command)
+        self._record_dispatch(
+            self._dispatches.make_indirect,
+            (export, workgroup_count, workgroup_size, args, bindings, constants, dynamic_lds, reads, writes),
+            label,
+        )
 
     def _push(self, verb: str, push: Callable[[Any, Any], None], where: Any, values: Any) -> None:
         """Change what is pushed, all of it or, after an error, nothing."""
@@ -451,6 +420,20 @@ class CommandBuffer(EventVerbs):
         mark = len(self._resources.entries)
         try:
             command = make(self._resources, *arguments, label)
+        except BaseException as error:
+            self._abandon(mark, label, error)
+            raise
+        self._append(mark, command)
+
+    def _record_dispatch(
+        self, make: Callable[..., Command | None], arguments: tuple[Any, ...], label: str | None
+    ) -> None:
+        """As `_record`, for commands whose arguments may have been pushed before: where none are given."""
+        _, _, _, args, bindings, constants, *_ = arguments
+        mark = len(self._resources.entries)
+        try:
+            pushed = self._pushed if args is bindings is constants is None and self._pushed else None
+            command = make(*arguments, pushed, label)
         except BaseException as error:
             self._abandon(mark, label, error)
             raise

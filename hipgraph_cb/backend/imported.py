@@ -1,0 +1,54 @@
+"""Device memory that somebody else owns, as both backends take it."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from typing import TYPE_CHECKING
+
+from hipgraph_cb.backend.owned import OwnedBuffer
+from hipgraph_cb.errors import FailedPreconditionError, OutOfRangeError
+
+if TYPE_CHECKING:
+    from hipgraph_cb.foreign.memory import ForeignMemory
+
+
+class ForeignBuffer(OwnedBuffer):
+    """It is looked for again whenever its address is used: the owner may have freed it."""
+
+    is_imported = True
+
+    @property
+    def address(self) -> int:
+        self.check_open("address")
+        self.check_there()
+        return self._address
+
+    @abstractmethod
+    def check_there(self) -> None:
+        """Ask whether the memory still is what it was, also after `close()`: programs go on using it.
+
+        Raises:
+            FailedPreconditionError: its owner freed it.
+        """
+
+    def _gone(self, found: str | None = None) -> FailedPreconditionError:
+        return FailedPreconditionError(
+            f"{self.describe()} is gone: its owner freed the memory",
+            found=found,
+            next_step="keep imported memory until the programs that use it are closed",
+        )
+
+
+def check_extent(memory: ForeignMemory, end: int) -> None:
+    """Compare the memory with the address at which its allocation ends.
+
+    Raises:
+        OutOfRangeError: it reaches past the end.
+    """
+    if memory.address + memory.size > end:
+        raise OutOfRangeError(
+            "import_buffer: the memory reaches past the end of its allocation",
+            where=memory.name,
+            found=f"{memory.size} bytes",
+            allowed=f"{end - memory.address} bytes",
+        )

@@ -24,6 +24,12 @@ plain_c() {
   chmod 644 "$1.$2.hsaco"
 }
 
+# Machine code of this kind of computer, for which nothing but the processor's own instructions is needed.
+clang-19 --target=x86_64-unknown-linux-gnu -x c -std=c11 -O2 -ffreestanding -nostdlib -shared -fPIC -fvisibility=hidden \
+  -fno-asynchronous-unwind-tables -fuse-ld=lld-19 -Wl,--build-id=none -s -Wall -Wextra -Werror \
+  hipgraph_cb/virtual/isa/lane_loops.c -o hipgraph_cb/virtual/isa/lane_loops.x86-64.so
+chmod 644 hipgraph_cb/virtual/isa/lane_loops.x86-64.so
+
 for target in gfx908 gfx90a gfx942 gfx1100 gfx1201; do
   plain_c hipgraph_cb/hsa/kernels/blit $target 5
 done

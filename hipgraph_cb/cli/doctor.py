@@ -110,7 +110,9 @@ def _device_facts(ordinal: int) -> dict[str, Any]:
         if device.is_virtual:
             from hipgraph_cb.virtual.hip.deviations import NOT_COPIED
             from hipgraph_cb.virtual.isa.fidelity import DIFFERENCES
+            from hipgraph_cb.virtual.isa.lane_loops import LOOPS
 
+            facts["device"]["lanes"] = "numpy alone" if LOOPS is None else "numpy, and machine code for AVX2 and FMA"
             facts["approximate"] = dict(DIFFERENCES)
             facts["not copied from AMD's runtime"] = dict(NOT_COPIED)
     return facts

@@ -7,6 +7,7 @@ from importlib.metadata import version
 import pytest
 
 from hipgraph_cb.cli import main
+from hipgraph_cb.virtual.isa import lane_loops
 
 
 def test_the_report_names_versions_library_device_and_approximations(capsys: pytest.CaptureFixture[str]) -> None:
@@ -19,6 +20,8 @@ def test_the_report_names_versions_library_device_and_approximations(capsys: pyt
     assert facts["device"]["ordinal"] == 0
     assert facts["device"]["target"].startswith("gfx942")
     assert facts["device"]["limits"]["max_lds"] == 65536
+    assert facts["device"]["lanes"] in ("numpy alone", "numpy, and machine code for AVX2 and FMA")
+    assert ("machine code" in facts["device"]["lanes"]) == (lane_loops.LOOPS is not None)
     assert any("amdhip64" in name for name in facts["library"])
     assert "v_exp" in facts["approximate"]["transcendentals"]
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from hipgraph_cb.virtual.isa import dpp
-from hipgraph_cb.virtual.isa.lane_mask import all_ones
+from hipgraph_cb.virtual.isa.lane_mask import choose
 from hipgraph_cb.virtual.isa.registry import CompileContext, Compiled, UnsupportedInstruction, semantics
 from hipgraph_cb.virtual.isa.results import result_writer
 from hipgraph_cb.virtual.isa.state import MASK32, VCC, State
@@ -96,7 +96,6 @@ def _compile_select(instruction: Instruction, context: CompileContext) -> Compil
     mask = mask_source(instruction.fields["src2"]) if instruction.format == "VOP3" else VCC
 
     def step(state: State) -> None:
-        a, b = first(state), second(state)
-        write(state, a ^ (a ^ b) & all_ones(state.read_mask(mask)))
+        write(state, choose(state.read_mask(mask), second(state), first(state)))
 
     return step

@@ -1,5 +1,7 @@
 """Fused multiply-add with one rounding, which numpy does not have.
 
+Where the machine code of lane_loops.py can run, the processor's own instruction does it. Elsewhere:
+
 f32: the product of two f32 is exact in f64. Adding in f64 and narrowing rounds twice, which is wrong only if the f64
 sum was inexact and its tail is exactly half a unit of the f32 result. Such lanes are found by one shift and one
 minimum, and only they are done again with the f64 sum rounded to odd (S. Boldo, G. Melquiond: "Emulation of a FMA and
@@ -15,6 +17,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from hipgraph_cb.virtual.isa import lane_loops
+
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
@@ -29,6 +33,11 @@ _SPLIT = 134217729.0  # 2**27 + 1
 
 def fma32(a: NDArray[np.float32], b: NDArray[np.float32], c: NDArray[np.float32]) -> NDArray[np.float32]:
     """a * b + c with one rounding, f32."""
+    fused: NDArray[np.float32] | None = lane_loops.multiply_add(a, b, c)
+    return _fma32(a, b, c) if fused is None else fused
+
+
+def _fma32(a: NDArray[np.float32], b: NDArray[np.float32], c: NDArray[np.float32]) -> NDArray[np.float32]:
     total: NDArray[np.float64] = np.empty(np.broadcast(a, b, c).shape)
     np.multiply(a, b, out=total, dtype=_F64)
     np.add(total, c, out=total)
@@ -133,6 +142,11 @@ def _shape(*arrays: NDArray[Any]) -> tuple[int, ...]:
 
 def fma64(a: NDArray[np.float64], b: NDArray[np.float64], c: NDArray[np.float64]) -> NDArray[np.float64]:
     """a * b + c with one rounding, f64."""
+    fused: NDArray[np.float64] | None = lane_loops.multiply_add(a, b, c)
+    return _fma64(a, b, c) if fused is None else fused
+
+
+def _fma64(a: NDArray[np.float64], b: NDArray[np.float64], c: NDArray[np.float64]) -> NDArray[np.float64]:
     a, b, c = np.broadcast_arrays(a, b, c)
     product = a * b
     product_error = _product_error(a, b, product)

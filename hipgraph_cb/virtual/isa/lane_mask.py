@@ -5,6 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from hipgraph_cb.virtual.isa import lane_loops
+
 _ALL = np.ones((1, 1), np.bool_)
 _NONE = np.zeros((1, 1), np.bool_)
 _ALL_ONES = 0xFFFFFFFFFFFFFFFF
@@ -54,3 +56,9 @@ def all_ones(bits: NDArray[np.bool_]) -> NDArray[np.uint32]:
     """0xFFFFFFFF where a bit is set, else 0: choosing with it is several times faster than `numpy.where`."""
     words: NDArray[np.uint32] = np.negative(bits.view(np.int8), dtype=np.int32).view(np.uint32)
     return words
+
+
+def choose(bits: NDArray[np.bool_], chosen: NDArray[np.uint32], other: NDArray[np.uint32]) -> NDArray[np.uint32]:
+    """`chosen` where a bit is set, else `other`."""
+    result: NDArray[np.uint32] | None = lane_loops.choose(bits, chosen, other)
+    return other ^ (other ^ chosen) & all_ones(bits) if result is None else result

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from hipgraph_cb.virtual.isa import lane_loops
 from hipgraph_cb.virtual.isa.global_memory import (
     Narrow,
     Places,
@@ -122,6 +123,10 @@ def lds_read(state: State, instruction: Instruction, register: int, offset: int,
         DeviceFault: an active lane leaves its workgroup's LDS.
     """
     address = state.read_vgpr(register)
+    if state.active is not None and lane_loops.LOOPS is not None:
+        gathered = _gathered(state, address, offset, count)
+        if gathered is not None:
+            return gathered
     if offset & 3 or state.lds_size & 3 or is_sparse(state):
         return _lds_read_bytes(state, instruction, register, offset, count)
     if state.active is not None:
@@ -139,6 +144,23 @@ def lds_read(state: State, instruction: Instruction, register: int, offset: int,
         return [words.reshape(state.shape) for words in loaded]
     words = memory.view(np.uint32)[offset >> 2 :]
     return [words[position:].take(place.indices, mode="wrap") for position in range(count)]
+
+
+def _gathered(state: State, address: Vector32, offset: int, count: int) -> list[Vector32] | None:
+    """Words of the active lanes; None where one of them is outside."""
+    if not _is_inside(state, address, offset + 4 * count):
+        return None
+    memory, rows, lanes = state.lds.reshape(-1), state.lds_rows, state.active
+    words = [
+        lane_loops.gather(memory, offset + 4 * position, address, rows=rows, lanes=lanes) for position in range(count)
+    ]
+    return None if words[0] is None else words
+
+
+def _is_inside(state: State, address: Vector32, end: int) -> bool:
+    """Whether the bytes up to `end` behind each active lane's address are in its workgroup's LDS."""
+    found = lane_loops.extent(address, state.active)
+    return found is not None and (found[0] > found[1] or found[1] + end <= state.lds_size)
 
 
 def word_places(state: State, address: Vector32) -> WordPlaces:
@@ -226,13 +248,27 @@ def _write_step(instruction: Instruction, places: list[tuple[str, int]], count: 
     def step(state: State) -> None:
         for source, distance in sources:
             words = [state.read_vgpr(source + index) for index in range(count)]
-            if state.active is None and _write_words(state, state.read_vgpr(address), distance, words):
+            if state.active is None:
+                if _write_words(state, state.read_vgpr(address), distance, words):
+                    continue
+            elif _scattered(state, state.read_vgpr(address), distance, words):
                 continue
             offsets = lds_offsets(state, instruction, address, distance, 4 * count)
             if offsets.size:
                 store_words(state.lds.reshape(-1), offsets, [active_only(state, state.full(word)) for word in words])
 
     return step
+
+
+def _scattered(state: State, address: Vector32, offset: int, values: list[Vector32]) -> bool:
+    """Write words of the active lanes; False, and nothing written, where that takes the general way."""
+    if lane_loops.LOOPS is None or not _is_inside(state, address, offset + 4 * len(values)):
+        return False
+    memory, rows, lanes = state.lds.reshape(-1), state.lds_rows, state.active
+    return all(
+        lane_loops.scatter(memory, offset + 4 * position, address, value, state.shape, rows=rows, lanes=lanes)
+        for position, value in enumerate(values)
+    )
 
 
 def _write_words(state: State, address: Vector32, offset: int, values: list[Vector32]) -> bool:

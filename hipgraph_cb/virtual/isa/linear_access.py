@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from hipgraph_cb.virtual.isa import lane_loops
 from hipgraph_cb.virtual.isa.lane_mask import all_ones
 from hipgraph_cb.virtual.isa.memory_access import active_only, misaligned
 from hipgraph_cb.virtual.isa.pattern import SMALLEST
@@ -73,13 +74,16 @@ def load_linear(state: State, place: Linear, count: int) -> list[Vector32] | Non
     origin, index, shift = place
     memory = state.memory
     pattern = state.patterns.of(index)
-    if not _is_inside(state, place, pattern, count):
+    if not _is_inside(state, place, pattern, count, None):
         return None
     if pattern is not None:
         unit = 1 << shift
         if origin & 3 or not pattern.is_aligned(unit):
             return None
         return [pattern.load(memory.u8, origin + 4 * position, unit).reshape(index.shape) for position in range(count)]
+    words = _gathered(state, place, count, None)
+    if words is not None:
+        return words
     found = _word_indices(place)
     if found is None:
         return None
@@ -92,6 +96,10 @@ def load_linear(state: State, place: Linear, count: int) -> list[Vector32] | Non
 
 def load_masked(state: State, place: Linear, count: int, lanes: Bits) -> list[Vector32] | None:
     """Like `load_linear` of the lanes in `lanes` (not empty, [waves, 64]); the others hold anything."""
+    if lane_loops.LOOPS is not None and _is_inside(state, place, None, count, lanes):
+        words = _gathered(state, place, count, lanes)
+        if words is not None:
+            return words
     index = state.full(place.indices)
     safe = index.flat[int(lanes.argmax())]
     dense = np.bitwise_xor(index, safe)
@@ -100,16 +108,30 @@ def load_masked(state: State, place: Linear, count: int, lanes: Bits) -> list[Ve
     return load_linear(state, place._replace(indices=dense), count)
 
 
+def _gathered(state: State, place: Linear, count: int, lanes: Bits | None) -> list[Vector32] | None:
+    """Words that are known to be inside, zero in other lanes."""
+    origin, index, shift = place
+    words = []
+    for position in range(count):
+        word = lane_loops.gather(state.memory.u8, origin + 4 * position, index, shift, lanes=lanes)
+        if word is None:
+            return None
+        words.append(word)
+    return words
+
+
 def store_linear(state: State, place: Linear, values: list[Vector32]) -> bool:
     """Consecutive words of the active lanes, as `store_words` does it; False where that is not possible."""
     index = state.full(place.indices)
     pattern = state.patterns.of(place.indices) if state.active is None and index is place.indices else None
+    if pattern is None and lane_loops.LOOPS is not None:
+        return _is_inside(state, place, None, len(values), state.active) and _scatter(state, place, values)
     if state.active is not None:
         index = active_only(state, index)
         if not index.size:
             return True
     place = place._replace(indices=index)
-    if not _is_inside(state, place, pattern, len(values)):
+    if not _is_inside(state, place, pattern, len(values), None):
         return False
     values = [active_only(state, state.full(value)) for value in values]
     if pattern is not None and pattern.is_injective and not place.origin & 3 and pattern.is_aligned(1 << place.shift):
@@ -126,18 +148,35 @@ def store_linear(state: State, place: Linear, values: list[Vector32]) -> bool:
     return True
 
 
-def _is_inside(state: State, place: Linear, pattern: Pattern | None, count: int) -> bool:
-    """Whether all words are in one live allocation."""
+def _scatter(state: State, place: Linear, values: list[Vector32]) -> bool:
+    """Store words of the active lanes that are known to be inside; False when nothing was stored."""
+    origin, index, shift = place
+    memory, shape, lanes = state.memory.u8, state.shape, state.active
+    return all(
+        lane_loops.scatter(memory, origin + 4 * position, index, value, shape, shift, lanes=lanes)
+        for position, value in enumerate(values)
+    )
+
+
+def _is_inside(state: State, place: Linear, pattern: Pattern | None, count: int, lanes: Bits | None) -> bool:
+    """Whether all words of `lanes` (None: of all) are in one live allocation; true also when no lane is chosen."""
     origin, indices, shift = place
-    if pattern is None:
-        flat = indices.reshape(-1)  # reductions over one axis have the shortest way
-        low, high = int(np.minimum.reduce(flat)), int(np.maximum.reduce(flat))
-    else:
-        low, high = pattern.low, pattern.high
+    low, high = (pattern.low, pattern.high) if pattern is not None else _extent(indices, lanes)
+    if low > high:
+        return True
     base = state.memory.base + origin
     return origin + (low << shift) >= 0 and state.memory.holds(
         base + (low << shift), base + (high << shift) + 4 * count
     )
+
+
+def _extent(indices: Vector32, lanes: Bits | None) -> tuple[int, int]:
+    """The lowest and the highest index of `lanes` (None: of all)."""
+    found = lane_loops.extent(indices, lanes)
+    if found is not None:
+        return found
+    flat = indices.reshape(-1)  # reductions over one axis have the shortest way
+    return int(np.minimum.reduce(flat)), int(np.maximum.reduce(flat))
 
 
 def _word_indices(place: Linear) -> tuple[int, NDArray[np.intp]] | None:

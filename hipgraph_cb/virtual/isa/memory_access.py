@@ -6,10 +6,12 @@ view, anything else byte by byte.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
+
+from hipgraph_cb.virtual.isa import lane_loops
 
 if TYPE_CHECKING:
     from hipgraph_cb.virtual.isa.instruction import Instruction
@@ -91,11 +93,31 @@ def _faulty_lanes(state: State, faulty: NDArray[np.bool_]) -> NDArray[np.bool_]:
 
 def load_words(memory: NDArray[np.uint8], offsets: Addresses, count: int) -> list[Vector32]:
     """`count` consecutive words from each byte offset of `memory`. `offsets` is used up."""
+    gathered = [_gathered(memory, offsets, 4 * index, 4) for index in range(count)]
+    if gathered[0] is not None:
+        return gathered
     if misaligned(offsets):
         return [_join_bytes(memory, offsets + 4 * index) for index in range(count)]
     words = memory.view(np.uint32)
     offsets >>= 2
     return [words[index:].take(offsets) for index in range(count)]
+
+
+def _gathered(memory: NDArray[np.uint8], offsets: Addresses, distance: int, size: int) -> Any:
+    """What `lane_loops.gather` finds `distance` bytes behind each offset, in the shape of the offsets."""
+    words = lane_loops.gather(memory, distance, _as_rows(offsets), size=size)
+    return None if words is None else words.reshape(offsets.shape)
+
+
+def _scattered(memory: NDArray[np.uint8], offsets: Addresses, distance: int, value: Vector32, size: int) -> bool:
+    """Whether `lane_loops.scatter` has written `value` `distance` bytes behind each offset."""
+    places, values = _as_rows(offsets), _as_rows(value)
+    shape = np.broadcast(places, values).shape
+    return lane_loops.scatter(memory, distance, places, values, shape, size=size)
+
+
+def _as_rows(values: NDArray[Number]) -> NDArray[Number]:
+    return values if values.ndim == 2 else values.reshape(1, -1)
 
 
 def misaligned(offsets: Addresses) -> bool:
@@ -105,6 +127,9 @@ def misaligned(offsets: Addresses) -> bool:
 
 def load_narrow(memory: NDArray[np.uint8], offsets: Addresses, size: int) -> Vector32:
     """One unsigned value of 1 or 2 bytes from each byte offset, zero-extended."""
+    gathered: Vector32 | None = _gathered(memory, offsets, 0, size)
+    if gathered is not None:
+        return gathered
     value = memory.take(offsets).astype(np.uint32)
     if size == 2:
         value |= memory.take(offsets + 1).astype(np.uint32) << np.uint32(8)
@@ -113,6 +138,8 @@ def load_narrow(memory: NDArray[np.uint8], offsets: Addresses, size: int) -> Vec
 
 def store_words(memory: NDArray[np.uint8], offsets: Addresses, values: list[Vector32]) -> None:
     """Consecutive words to each byte offset; of two lanes that name one place the higher wins. `offsets` is used up."""
+    if all(_scattered(memory, offsets, 4 * index, value, 4) for index, value in enumerate(values)):
+        return
     if misaligned(offsets):
         for index, value in enumerate(values):
             _split_bytes(memory, offsets + 4 * index, value, 4)
@@ -125,6 +152,8 @@ def store_words(memory: NDArray[np.uint8], offsets: Addresses, values: list[Vect
 
 def store_narrow(memory: NDArray[np.uint8], offsets: Addresses, value: Vector32, size: int) -> None:
     """The low 1 or 2 bytes of each value."""
+    if _scattered(memory, offsets, 0, value, size):
+        return
     _split_bytes(memory, offsets, value, size)
 
 

@@ -21,7 +21,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hipgraph_cb.virtual.faults import DeviceFault, FaultKind
-from hipgraph_cb.virtual.isa.lane_mask import LaneMask, all_ones, bits_of_number
+from hipgraph_cb.virtual.isa import lane_loops
+from hipgraph_cb.virtual.isa.lane_mask import LaneMask, all_ones, bits_of_number, choose
 from hipgraph_cb.virtual.isa.pattern import Patterns
 from hipgraph_cb.virtual.isa.scaled_index import ScaledIndex
 
@@ -211,8 +212,7 @@ class State:
         """Write those active lanes that `lanes` (bool, broadcasts to [waves, 64]) names."""
         if self.active is not None:
             lanes = lanes & self.active
-        old = self.read_vgpr(register)
-        self._store32(register, old ^ (old ^ value) & all_ones(lanes))
+        self._store32(register, choose(lanes, value, self.read_vgpr(register)))
 
     def _store32(self, register: int, value: Vector32) -> None:
         vgpr, wide = self._vgpr, self._wide
@@ -262,6 +262,9 @@ class State:
         return value
 
     def _blend32(self, new: Vector32, old: Vector32) -> Vector32:
+        chosen: Vector32 | None = lane_loops.choose(self.active_bits(), new, old)
+        if chosen is not None:
+            return chosen
         mask = self.active_u32
         difference = np.bitwise_xor(new, old)
         result = np.bitwise_and(difference, mask, out=difference if difference.shape == mask.shape else None)
@@ -269,6 +272,9 @@ class State:
         return result
 
     def _blend64(self, new: Vector64, old: Vector64) -> Vector64:
+        chosen: Vector64 | None = lane_loops.choose(self.active_bits(), new, old)
+        if chosen is not None:
+            return chosen
         mask = self.active_u64
         difference = np.bitwise_xor(new, old)
         result = np.bitwise_and(difference, mask, out=difference if difference.shape == mask.shape else None)

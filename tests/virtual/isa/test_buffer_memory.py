@@ -10,6 +10,8 @@ from hipgraph_cb.virtual.faults import DeviceFault
 from hipgraph_cb.virtual.isa import buffer_memory  # noqa: F401  # registers the instructions
 from hipgraph_cb.virtual.memory import Memory
 
+pytestmark = pytest.mark.usefixtures("each_way")
+
 LANES = np.arange(64, dtype=np.uint32)
 ZERO = 128  # the inline constant 0 as scalar offset
 DESCRIPTOR = 8  # first scalar register of the descriptor

@@ -7,6 +7,8 @@ import pytest
 from support.edge_values import INTEGERS, combinations, state_with
 from support.lanes import lanes_of, run_code
 
+pytestmark = pytest.mark.usefixtures("each_way")
+
 M32 = 0xFFFFFFFF
 ADDITIONS = [
     ("v_add_co_u32_e32 v4, vcc, v0, v1", "00030832", lambda a, b, c: a + b),

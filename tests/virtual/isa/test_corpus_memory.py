@@ -10,6 +10,8 @@ from support.lanes import lanes_of, make_state, run_code
 
 from hipgraph_cb.virtual.memory import Memory
 
+pytestmark = pytest.mark.usefixtures("each_way")
+
 SENTINEL = 0x5EA5EA55
 DATA, DESTINATION = 8, 8
 ENDS = np.zeros((1, 64), np.bool_)

@@ -11,6 +11,8 @@ from hipgraph_cb.virtual.isa import instruction_set  # noqa: F401  # registers t
 from hipgraph_cb.virtual.isa.operands import PRIVATE_BASE, SHARED_BASE
 from hipgraph_cb.virtual.memory import Memory
 
+pytestmark = pytest.mark.usefixtures("each_way")
+
 LANES = np.arange(64)
 LOAD = "000050dc00000004"  # flat_load_dword v4, v[0:1]
 LOAD_BYTE = "050040dc00000004"  # flat_load_ubyte v4, v[0:1] offset:5

@@ -12,6 +12,8 @@ from support.lanes import lanes_of, run_code
 
 from hipgraph_cb.virtual.isa.exact import fma16, fma32, fma64
 
+pytestmark = pytest.mark.usefixtures("each_way")
+
 TYPES = {
     "f16": (np.float16, np.uint16, HALVES),
     "f32": (np.float32, np.uint32, FLOATS),

@@ -8,6 +8,8 @@ from hipgraph_cb.virtual.faults import DeviceFault, FaultKind
 from hipgraph_cb.virtual.isa import global_memory
 from hipgraph_cb.virtual.memory import Memory
 
+pytestmark = pytest.mark.usefixtures("each_way")
+
 OFF = global_memory.NO_SADDR
 UNTOUCHED = 0xCDCDCDCD
 LANES = np.arange(64, dtype=np.uint64)

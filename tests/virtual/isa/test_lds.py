@@ -8,6 +8,8 @@ from hipgraph_cb.virtual.faults import DeviceFault, FaultKind
 from hipgraph_cb.virtual.isa import lds  # noqa: F401  # registers the instructions
 from hipgraph_cb.virtual.memory import Memory
 
+pytestmark = pytest.mark.usefixtures("each_way")
+
 LANES = np.arange(64, dtype=np.uint32)
 
 

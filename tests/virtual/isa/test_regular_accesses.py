@@ -9,6 +9,8 @@ from hipgraph_cb.virtual.isa.linear_access import NO_SADDR
 from hipgraph_cb.virtual.isa.pattern import Pattern, find
 from hipgraph_cb.virtual.memory import Memory
 
+pytestmark = pytest.mark.usefixtures("each_way")
+
 WAVES = 128
 LANE = np.arange(WAVES * 64).reshape(WAVES, 64)
 TILE_ROW, TILE_COLUMN = LANE % 256 // 16, LANE % 16

@@ -9,6 +9,8 @@ from hipgraph_cb.virtual.isa.placement import Placement
 from hipgraph_cb.virtual.isa.state import EXEC, VCC, State
 from hipgraph_cb.virtual.memory import Memory
 
+pytestmark = pytest.mark.usefixtures("each_way")
+
 U32 = np.uint32
 WAVES = 6
 

@@ -22,6 +22,7 @@ from hipgraph_cb.errors import (
     UnimplementedError,
 )
 from hipgraph_cb.loaded import Executable, Export
+from hipgraph_cb.options import ProgramOptions
 from hipgraph_cb.resource import Resource
 
 if TYPE_CHECKING:
@@ -47,8 +48,6 @@ __all__ = [
     "Resource",
     "Stream",
 ]
-
-JOIN_VARIABLE = "HIPGRAPH_CB_JOIN"
 
 DEFAULT_TIMEOUT = 120.0
 """Seconds that a wait may take unless the device or the call says otherwise (P4)."""
@@ -105,6 +104,10 @@ class Program(Resource):
     def recording(self) -> Recording:
         return self._recording
 
+    @property
+    @abstractmethod
+    def device(self) -> Device: ...
+
     @abstractmethod
     def replay(
         self,
@@ -123,9 +126,12 @@ class Program(Resource):
             check: run layer by layer, wait for each, and look at what its commands wrote: "nan" finds NaN where the
                 parameter points to a floating-point type, a callable gets every `recording.outputs.Output` and returns
                 None or True for good, False or a text for bad. Slots need `bindings` then.
+                "stream" replays, then launches the same commands call by call from the same bytes, and compares what
+                the two left: it finds what a rebind did not change, and barriers that are missing.
 
         Raises:
-            CheckFailedError: an output fails the check; the message names the command, and no later layer was run.
+            CheckFailedError: an output fails the check; the message names the command, and no later layer was run. For
+                "stream" the message names the first command whose bytes differ, and the memory is as the calls left it.
         """
 
     def runtime_dot(self) -> str:
@@ -270,6 +276,7 @@ class Device(Resource):
         hazards: str = "ignore",
         dependencies: str = "barriers",
         update: str = "exec",
+        fill: str = "memset",
     ) -> CommandBuffer:
         """A recorder whose `end()` also makes the program for this device.
 
@@ -284,11 +291,13 @@ class Device(Resource):
             update: what a replay with other bindings does: "exec" changes the nodes of the executable graph that are
                 concerned, "reinstantiate" makes the graph anew. Both have the same effect; `exec` costs what changes.
                 The HSA backend, which writes packets for each replay, knows no difference.
+            fill: what a fill becomes on HIP: "memset", a node of the runtime, or "kernel", a launch of our own, for
+                memory that the runtime does not fill. The HSA backend has nothing but kernels for it.
         """
         from hipgraph_cb.recording.command_buffer import CommandBuffer
 
         self.check_open("command_buffer")
-        policy, update = self._join_policy(join), _update_policy(update)
+        options = ProgramOptions.checked(join, update, fill)
         return CommandBuffer(
             label=label,
             binding_capacity=binding_capacity,
@@ -297,7 +306,7 @@ class Device(Resource):
             owner=self,
             hazards=hazards,
             dependencies=dependencies,
-            build=lambda recording: self._program(recording, None, policy, update),
+            build=lambda recording: self._program(recording, None, options),
         )
 
     def program(
@@ -306,20 +315,21 @@ class Device(Resource):
         resources: Mapping[int | str, Any] | None = None,
         join: JoinPolicy | str | None = None,
         update: str = "exec",
+        fill: str = "memset",
     ) -> Program:
         """Make a program of a recording; programs of one recording are independent.
 
         Args:
             recording: from a command buffer or from a file.
             resources: buffers, views and executables by resource id or label, in place of those it was recorded with.
-            join, update: as for `command_buffer`.
+            join, update, fill: as for `command_buffer`.
 
         Raises:
             NotFoundError: a resource is missing.
             FailedPreconditionError: a resource is closed or belongs to another device.
         """
         self.check_open("program")
-        return self._program(recording, resources, self._join_policy(join), _update_policy(update))
+        return self._program(recording, resources, ProgramOptions.checked(join, update, fill))
 
     def event(self, label: str | None = None) -> Event:
         """A new event, not signalled. Recordings signal it, reset it and wait for it; see `CommandBuffer`."""
@@ -338,24 +348,6 @@ class Device(Resource):
     def fault_report(self) -> str | None:
         """The text of the last fault of a kernel, where the device can tell (a virtual one); else None."""
         return None
-
-    @staticmethod
-    def _join_policy(join: JoinPolicy | str | None) -> JoinPolicy:
-        from hipgraph_cb.recording.dependencies import JoinPolicy
-
-        where = None
-        if join is None:
-            join = os.environ.get(JOIN_VARIABLE) or JoinPolicy.AUTO
-            where = None if join is JoinPolicy.AUTO else f"the environment variable {JOIN_VARIABLE}"
-        try:
-            return JoinPolicy(join)
-        except ValueError:
-            raise InvalidArgumentError(
-                "unknown join policy",
-                where=where,
-                found=repr(join),
-                allowed=", ".join(repr(policy.value) for policy in JoinPolicy),
-            ) from None
 
     def __repr__(self) -> str:
         return f"<{self.backend} device {self.ordinal}: {self.name}, {self.target}>"
@@ -378,7 +370,7 @@ class Device(Resource):
 
     @abstractmethod
     def _program(
-        self, recording: Recording, resources: Mapping[int | str, Any] | None, policy: JoinPolicy, update: str
+        self, recording: Recording, resources: Mapping[int | str, Any] | None, options: ProgramOptions
     ) -> Program: ...
 
     def _event(self, label: str | None) -> Event:
@@ -386,12 +378,6 @@ class Device(Resource):
 
     @abstractmethod
     def _stream(self, label: str | None) -> Stream: ...
-
-
-def _update_policy(update: object) -> str:
-    if update not in ("exec", "reinstantiate"):
-        raise InvalidArgumentError("unknown update policy", found=repr(update), allowed="'exec', 'reinstantiate'")
-    return str(update)
 
 
 def _code_object_bytes(source: object, label: str | None) -> tuple[bytes, str | None]:

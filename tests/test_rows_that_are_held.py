@@ -152,7 +152,7 @@ limitations of the old code."""
 FIELD = {
     "rocm-systems#10713: updates use up memory": "conformance/test_slots.py::test_ten_thousand_rebinds_leave_memory_flat",
     "rocm-systems#10021: memory runs out": "conformance/test_threads_and_streams.py::test_memory_that_runs_out_is_a_memory_error_and_the_device_works_on",
-    "rocm-systems PR#10714, clr#42: an update is ignored": "conformance/test_slots.py::test_one_recording_with_different_inputs",
+    "rocm-systems PR#10714, clr#42: an update is ignored": "conformance/test_compared_replays.py::test_a_change_that_the_runtime_ignores_is_found_at_its_command",
     "hip#3887: stale pointers in long graphs": "conformance/test_slots.py::test_a_512_node_chain_is_right_before_and_after_rebinding",
     "rocm-systems#11070: quadratic updates": "recording/test_scale.py::test_rebinding_reads_a_long_recording_once",
     "chipStar#1498: an update reaches another executable": "conformance/test_slots.py::test_two_programs_of_one_recording_are_bound_independently",
@@ -172,6 +172,7 @@ FIELD = {
     "pytorch#114844: what is baked in": "recording/test_recording_value.py::test_the_repr_counts_what_is_baked_in",
     "pytorch PR#160351: guessed pointers": "recording/test_dispatch.py::test_arguments_lie_where_the_metadata_says",
     "unified-runtime PR#2273: patterns of odd sizes": "conformance/test_fills.py::test_every_small_offset_and_length_agrees_with_numpy",
+    "iree#13984: memory that no memset takes": "conformance/test_fills_by_kernels.py::test_no_memset_is_called_and_a_rebind_changes_kernel_nodes",
     "XRT#9424: a fill past the end": "recording/test_transfers.py::test_a_range_outside_the_buffer_is_refused_with_its_sum",
     "pytorch#126753: drawings that Graphviz refuses": "export/test_dot.py::test_hostile_names_stay_text",
     "warp#746: drawings without Graphviz": "export/test_dot.py::test_the_whole_text_of_a_small_recording",

@@ -31,10 +31,10 @@ clang-19 --target=x86_64-unknown-linux-gnu -x c -std=c11 -O2 -ffreestanding -nos
 chmod 644 hipgraph_cb/virtual/isa/lane_loops.x86-64.so
 
 for target in gfx908 gfx90a gfx942 gfx1100 gfx1201; do
-  plain_c hipgraph_cb/hsa/kernels/blit $target 5
+  plain_c hipgraph_cb/backend/kernels/blit $target 5
 done
 for target in gfx9-generic gfx10-1-generic gfx10-3-generic gfx11-generic gfx12-generic; do
-  plain_c hipgraph_cb/hsa/kernels/blit $target 6
+  plain_c hipgraph_cb/backend/kernels/blit $target 6
 done
 for target in gfx908 gfx90a gfx942 gfx1100 gfx1201; do
   plain_c hipgraph_cb/hip/kernels/join $target 5

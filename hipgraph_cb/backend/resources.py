@@ -59,6 +59,11 @@ class BoundResources(Generic[ExecutableKind]):
             self.executables[executable.id] = live_executable
             self._keep(live_executable)
 
+    def of(self, recording: Recording) -> dict[int | str, Any]:
+        """The same objects as substitutes for a program of another recording over this resource table."""
+        table = recording.resources
+        return {id: self.objects[id] for id in (*table.buffers, *table.executables, *table.events)}
+
     def _keep(self, resource: OwnedBuffer | OwnedExecutable) -> None:
         if resource.handle is not None:
             self.handles.append(resource.handle)

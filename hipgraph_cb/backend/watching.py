@@ -2,47 +2,60 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
+from hipgraph_cb.backend.comparing import compare
+from hipgraph_cb.backend.modes import check_mode
+from hipgraph_cb.backend.written import Watched, Written
 from hipgraph_cb.errors import CheckFailedError, InvalidArgumentError
-from hipgraph_cb.recording.bindings import BoundRange, resolve
-from hipgraph_cb.recording.commands import Dispatch, DispatchIndirect, Location, Range
-from hipgraph_cb.recording.hazards import AccessReader
+from hipgraph_cb.recording.bindings import resolve
+from hipgraph_cb.recording.commands import Dispatch, DispatchIndirect, Location
 from hipgraph_cb.recording.outputs import Check, Output
 from hipgraph_cb.recording.value_types import numpy_type
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from hipgraph_cb.device import Device
     from hipgraph_cb.recording.recording import Recording
 
 NAN = "nan"
+STREAM = "stream"
 _FLOATS = ("float16", "float32", "float64")
 
 
-def watch(
-    device: Device,
-    recording: Recording,
-    objects: Mapping[int, object],
-    check: Check,
-    stream: Any,
-    bindings: Sequence[Any] | None,
-) -> None:
-    """Replay layer by layer and wait for each; see `Program.replay`.
+def replay_checked(watched: Watched, check: Check, mode: str, stream: Any, bindings: Sequence[Any] | None) -> None:
+    """Replay and check; see `Program.replay`.
+
+    Raises:
+        CheckFailedError: something is wrong.
+        InvalidArgumentError: no such check, nothing that it could look at, or a mode that it has no use for.
+    """
+    check_mode(mode)
+    if mode != "graph":
+        raise InvalidArgumentError(
+            "replay: a check is of the graph", found=f"mode={mode!r} and check={check!r}", next_step="leave out one"
+        )
+    if check == STREAM:
+        compare(watched, stream, bindings)
+    else:
+        watch(watched, check, stream, bindings)
+
+
+def watch(watched: Watched, check: Check, stream: Any, bindings: Sequence[Any] | None) -> None:
+    """Replay layer by layer and wait for each.
 
     Raises:
         CheckFailedError: an output is bad; commands of later layers were not run.
         InvalidArgumentError: no such check, or nothing that it could look at.
     """
+    device, recording, objects = watched.program.device, watched.program.recording, watched.objects
     table = resolve(recording, bindings, objects=objects, owner=device)
-    watcher = _Watcher(recording, objects, table)
+    watcher = _Watcher(recording, Written(recording, objects, table))
     judge = _judge(check, watcher)
-    resources: dict[int | str, object] = {id: objects[id] for id in _ids(recording)}
     for start, stop in pairwise((*recording.layer_starts, len(recording))):
-        with device.program(recording.part(range(start, stop)), resources) as program:
+        with watched.alike(recording.part(range(start, stop))) as program:
             program.replay(stream, bindings)
             device.synchronize()
         for index in range(start, stop):
@@ -50,18 +63,11 @@ def watch(
                 _apply(judge, output)
 
 
-def _ids(recording: Recording) -> Iterator[int]:
-    table = recording.resources
-    yield from table.buffers
-    yield from table.executables
-    yield from table.events
-
-
 def _judge(check: Check, watcher: _Watcher) -> Callable[[Output], Any]:
     if callable(check):
         return check
     if check != NAN:
-        raise InvalidArgumentError("replay: unknown check", found=repr(check), allowed="'nan' or a callable")
+        raise InvalidArgumentError("replay: unknown check", found=repr(check), allowed="'nan', 'stream' or a callable")
     if not watcher.has_floats():
         raise InvalidArgumentError(
             "replay: no output can be looked at for NaN",
@@ -95,11 +101,9 @@ def _apply(judge: Callable[[Output], Any], output: Output) -> None:
 class _Watcher:
     """Finds and reads what commands write."""
 
-    def __init__(self, recording: Recording, objects: Mapping[int, object], table: Mapping[int, BoundRange]) -> None:
+    def __init__(self, recording: Recording, memory: Written) -> None:
         self._recording = recording
-        self._objects = objects
-        self._table = table
-        self._accesses = AccessReader(recording)
+        self._memory = memory
 
     def has_floats(self) -> bool:
         """Whether any output has a stated floating-point type."""
@@ -128,15 +132,11 @@ class _Watcher:
             for offset, place in command.pointers:
                 parameter = parameters[offset]
                 stated.setdefault(place, (parameter.label, numpy_type(parameter.type_name)))
-        for access in self._accesses.of(index):
-            if access.writes:
-                yield access.place, *stated.get(access.place, ("target", None))
+        for place in self._memory.places(index):
+            yield place, *stated.get(place, ("target", None))
 
     def _read(self, place: Location) -> NDArray[Any]:
-        if isinstance(place, Range):
-            bound = BoundRange(self._objects[place.resource], place.offset, place.length)
-        else:
-            bound = self._table[place.slot].part(place)
+        bound = self._memory.at(place)
         data: NDArray[Any] = bound.buffer.view(bound.offset, bound.length).to_host()
         return data
 

@@ -88,6 +88,9 @@ class StreamCalls:
 
     def _fill(self, command: Fill, queue: Queue) -> None:
         address, length = self._arguments.place(command.target)
+        if self._arguments.fill_launches is not None:
+            self._arguments.fill_launches.launch(self._api, address, command.pattern, length, queue.native)
+            return
         element = len(command.pattern)
         value = int.from_bytes(command.pattern, "little", signed=element == 4)
         self._api.call(_FILLS[element], address, value, length // element, queue.native)

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from hipgraph_cb.hip.api import bindings
+from hipgraph_cb.hip.fills import FillKernel, FillParameters
 from hipgraph_cb.hip.node_parameters import KernelParameters, MemsetParameters
 from hipgraph_cb.recording.bindings import nested_table
 from hipgraph_cb.recording.commands import (
@@ -36,19 +37,33 @@ class CommandArguments:
 
     The blocks that it returns are written again by the next call.
 
+    Args:
+        fill_kernel: what fills become a launch of; None for memsets.
+
     Attributes:
         slots: what stands for each slot now; empty for a recording without slots.
     """
 
-    def __init__(self, resources: BoundResources[HipExecutable], slots: Mapping[int, BoundRange] | None = None) -> None:
+    def __init__(
+        self,
+        resources: BoundResources[HipExecutable],
+        slots: Mapping[int, BoundRange] | None = None,
+        fill_kernel: FillKernel | None = None,
+    ) -> None:
         self.slots: Mapping[int, BoundRange] = {} if slots is None else slots
         self._resources = resources
         self._addresses = resources.addresses
-        self._memset = MemsetParameters()
+        self._fill_kernel = fill_kernel
+        self._fills = MemsetParameters() if fill_kernel is None else FillParameters(fill_kernel)
         self._kernels: dict[tuple[int, str], KernelParameters] = {}
         kinds = bindings().hipMemcpyKind
         self._host_to_device = kinds.hipMemcpyHostToDevice
         self._device_to_device = kinds.hipMemcpyDeviceToDevice
+
+    @property
+    def fill_launches(self) -> FillParameters | None:
+        """What launches fills, where they are kernels."""
+        return self._fills if isinstance(self._fills, FillParameters) else None
 
     def prepare(self, command: Command) -> tuple[Any, ...]:
         """The arguments of the function that adds a command's node, or changes it."""
@@ -98,7 +113,7 @@ class CommandArguments:
 
     def _fill(self, command: Fill) -> tuple[Any]:
         address, length = self.place(command.target)
-        return self._memset.write(address, command.pattern, length)
+        return self._fills.write(address, command.pattern, length)
 
     def _update(self, command: Update) -> tuple[int, bytes, int, Any]:
         """The host bytes are read at launch: the recording, which the program holds, owns them."""
@@ -133,7 +148,7 @@ class CommandArguments:
     def nested(self, command: ExecuteCommands) -> CommandArguments:
         """The same for the nested recording that a command runs."""
         table = nested_table(command, self._resources.objects, self.slots)
-        return CommandArguments(self._resources, table or None)
+        return CommandArguments(self._resources, table or None, self._fill_kernel)
 
     def kernel(self, command: Dispatch) -> tuple[int, int]:
         """The address of the kernel's function, and that of the table of its arguments, for one launch."""

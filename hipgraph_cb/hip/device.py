@@ -16,6 +16,7 @@ from hipgraph_cb.hip.api import STREAM_NON_BLOCKING, HipApi
 from hipgraph_cb.hip.buffer import HipBuffer, ImportedBuffer
 from hipgraph_cb.hip.event import HipEvent
 from hipgraph_cb.hip.executable import HipExecutable
+from hipgraph_cb.hip.fills import FillKernel
 from hipgraph_cb.hip.joins import JoinKernel, wide_join
 from hipgraph_cb.hip.limits import limits_from_properties
 from hipgraph_cb.hip.program import HipProgram
@@ -24,7 +25,7 @@ from hipgraph_cb.hip.queue import Queue
 if TYPE_CHECKING:
     from hipgraph_cb.executable.verify import VerifiedExecutable
     from hipgraph_cb.foreign.memory import ForeignMemory
-    from hipgraph_cb.recording.dependencies import JoinPolicy
+    from hipgraph_cb.options import ProgramOptions
     from hipgraph_cb.recording.recording import Recording
 
 
@@ -56,6 +57,7 @@ class HipDevice(BackendDevice):
         self.limits = limits_from_properties(properties)
         self.wide_join = wide_join(_text(properties.gcnArchName))
         self.join_kernel = JoinKernel(self.api, self.target, self.limits)
+        self.fill_kernel = FillKernel(self.api, self.target, int(properties.multiProcessorCount))
         self._queue = self._new_queue("the device's own stream")
 
     def fault_report(self) -> str | None:
@@ -97,15 +99,16 @@ class HipDevice(BackendDevice):
         return self._adopt(HipExecutable(self, verified, label))
 
     def _program(
-        self, recording: Recording, resources: Mapping[int | str, Any] | None, policy: JoinPolicy, update: str
+        self, recording: Recording, resources: Mapping[int | str, Any] | None, options: ProgramOptions
     ) -> HipProgram:
         self.check_open("program")
         self.backlog.sweep()
-        return self._adopt(HipProgram(self, recording, resources, policy, update))
+        return self._adopt(HipProgram(self, recording, resources, options))
 
     def _release(self) -> None:
         super()._release()
         self.join_kernel.release()
+        self.fill_kernel.release()
 
     def _event(self, label: str | None) -> HipEvent:
         return self._adopt(HipEvent(self, label))

@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from hipgraph_cb.backend.handle import Handle
-from hipgraph_cb.errors import HipGraphError, UnavailableError
-from hipgraph_cb.executable.target_id import TargetId, incompatibilities
+from hipgraph_cb.backend.own_code import own_code
+from hipgraph_cb.errors import HipGraphError
 from hipgraph_cb.executable.verify import verify
 from hipgraph_cb.hip.api import bindings
 from hipgraph_cb.hip.node_parameters import KERNEL_NODE, memory_of
@@ -15,6 +15,7 @@ from hipgraph_cb.recording.dependencies import WIDE_JOIN_ELSEWHERE, WIDE_JOIN_ON
 
 if TYPE_CHECKING:
     from hipgraph_cb.executable.limits import DeviceLimits
+    from hipgraph_cb.executable.target_id import TargetId
     from hipgraph_cb.hip.api import HipApi
 
 KERNELS = Path(__file__).parent / "kernels"
@@ -26,17 +27,8 @@ def code_for(target: TargetId) -> bytes:
     Raises:
         UnavailableError: there is none.
     """
-    names = sorted((file.name for file in KERNELS.glob("join.*.hsaco")), key=lambda name: ("generic" in name, name))
-    for name in names:
-        processor = name.split(".")[1]
-        if processor == target.processor or not incompatibilities(TargetId.parse(processor), target):
-            return (KERNELS / name).read_bytes()
-    raise UnavailableError(
-        "program: there is no join kernel for this target",
-        found=str(target),
-        allowed=", ".join(name.split(".")[1] for name in names),
-        next_step="use join='edges', 'empty' or 'auto'",
-    )
+    missing = "program: there is no join kernel for this target"
+    return own_code(KERNELS, "join", target, missing, "use join='edges', 'empty' or 'auto'")
 
 
 class JoinKernel:

@@ -28,6 +28,11 @@ SET: dict[type[Command], str] = {
 }
 
 
+def functions_for(names: dict[type[Command], str], arguments: CommandArguments) -> dict[type[Command], str]:
+    """`ADD` or `SET` as it holds for these arguments: where a kernel fills, a fill is like a dispatch."""
+    return names if arguments.fill_launches is None else {**names, Fill: names[Dispatch]}
+
+
 def add_nodes(api: HipApi, graph: Any, recording: Recording, joiner: Joiner, arguments: CommandArguments) -> list[int]:
     """Add one node for each command, and the joins; returns the handles of the commands' nodes by command index.
 
@@ -40,7 +45,8 @@ def add_nodes(api: HipApi, graph: Any, recording: Recording, joiner: Joiner, arg
         UnavailableError: the policy joins layers by a kernel, and there is none for this target.
     """
     commands = recording.commands
-    functions = {kind: api.function(name) for kind, name in ADD.items()}
+    names = functions_for(ADD, arguments)
+    functions = {kind: api.function(name) for kind, name in names.items()}
     dependencies = DependencyArray()
     pointer, count = dependencies.pointer, 0
     handles: list[int] = []
@@ -60,9 +66,9 @@ def add_nodes(api: HipApi, graph: Any, recording: Recording, joiner: Joiner, arg
         try:
             code, node = add(graph, pointer, count, *prepared)
         except (RuntimeError, ValueError) as error:
-            raise api.failure(ADD[type(commands[index])], error, recording.where(index)) from error
+            raise api.failure(names[type(commands[index])], error, recording.where(index)) from error
         if code:
-            raise api.error(ADD[type(commands[index])], code, recording.where(index))
+            raise api.error(names[type(commands[index])], code, recording.where(index))
         handle = int(node)
         handles.append(handle)
     return handles
@@ -79,6 +85,6 @@ def change_node(
     command = recording.commands[index]
     kind = type(command)
     try:
-        api.call(SET[kind], executable, node, *arguments.prepare(command))
+        api.call(functions_for(SET, arguments)[kind], executable, node, *arguments.prepare(command))
     except HipGraphError as error:
         raise error.located(recording.where(index)) from None

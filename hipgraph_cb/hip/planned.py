@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from hipgraph_cb.errors import HipGraphError
 from hipgraph_cb.hip.dependencies import DependencyArray
-from hipgraph_cb.hip.lowering import ADD, add_nodes
+from hipgraph_cb.hip.lowering import ADD, add_nodes, functions_for
 from hipgraph_cb.hip.sections import Scope, Section
 from hipgraph_cb.recording.commands import Command, ExecuteCommands, ResetEvent, SignalEvent, WaitEvents
 from hipgraph_cb.recording.dependencies import CommandNode
@@ -67,7 +67,8 @@ class _SectionNodes:
         self._entry = entry
         self._waited_for = entry
         self.ends: list[int] = []
-        self._functions = {kind: api.function(name) for kind, name in ADD.items()}
+        self._names = functions_for(ADD, arguments)
+        self._functions = {kind: api.function(name) for kind, name in self._names.items()}
         self._states = EventStates()
         self._states.outcomes.update(dict.fromkeys(section.signalled, True))
 
@@ -103,9 +104,9 @@ class _SectionNodes:
         try:
             code, node = add(self._graph, pointer, count, *self._arguments.prepare(command))
         except (RuntimeError, ValueError) as error:
-            raise self._api.failure(ADD[kind], error, self._recording.where(index)) from error
+            raise self._api.failure(self._names[kind], error, self._recording.where(index)) from error
         if code:
-            raise self._api.error(ADD[kind], code, self._recording.where(index))
+            raise self._api.error(self._names[kind], code, self._recording.where(index))
         return int(node)
 
     def _add_other(self, index: int, command: Command, pointer: Any, count: int) -> int:

@@ -13,7 +13,8 @@ from hipgraph_cb.backend.former import FormerBindings
 from hipgraph_cb.backend.modes import check_mode
 from hipgraph_cb.backend.resources import BoundResources
 from hipgraph_cb.backend.supported import check_supported
-from hipgraph_cb.backend.watching import watch
+from hipgraph_cb.backend.watching import replay_checked
+from hipgraph_cb.backend.written import Watched
 from hipgraph_cb.device import Program
 from hipgraph_cb.errors import FailedPreconditionError, HipGraphError
 from hipgraph_cb.hip.buffer import HipBuffer
@@ -27,18 +28,19 @@ from hipgraph_cb.hip.joins import Joiner
 from hipgraph_cb.hip.planned import IN_GRAPHS
 from hipgraph_cb.hip.rebinding import SlotRecord
 from hipgraph_cb.hip.runtime_dot import runtime_dot
-from hipgraph_cb.hip.sections import Scope, has_indirect, steps_of
+from hipgraph_cb.hip.sections import Scope, contains, steps_of
 from hipgraph_cb.hip.timing import CommandTimer
 from hipgraph_cb.recording.bindings import resolve
-from hipgraph_cb.recording.commands import Dispatch, DispatchIndirect
+from hipgraph_cb.recording.commands import Dispatch, DispatchIndirect, Fill
 
 if TYPE_CHECKING:
     from hipgraph_cb.backend.handle import Handle
     from hipgraph_cb.backend.queue import LaunchQueue
     from hipgraph_cb.hip.device import HipDevice
+    from hipgraph_cb.hip.fills import FillKernel
     from hipgraph_cb.hip.queue import Queue
+    from hipgraph_cb.options import ProgramOptions
     from hipgraph_cb.recording.bindings import BoundRange
-    from hipgraph_cb.recording.dependencies import JoinPolicy
     from hipgraph_cb.recording.outputs import Check
     from hipgraph_cb.recording.profile import Span
     from hipgraph_cb.recording.recording import Recording
@@ -55,15 +57,15 @@ class HipProgram(Program):
         device: HipDevice,
         recording: Recording,
         substitutes: Mapping[int | str, Any] | None,
-        policy: JoinPolicy,
-        update: str,
+        options: ProgramOptions,
     ) -> None:
         super().__init__(recording)
         check_supported(recording, {*IN_GRAPHS, DispatchIndirect}, device.backend)
         self._device = device
         self._api = device.api
-        self._joiner = Joiner(self._api, policy, device.wide_join, device.join_kernel)
-        self._changes_nodes = update == "exec"
+        self._options = options
+        self._joiner = Joiner(self._api, options.join, device.wide_join, device.join_kernel)
+        self._changes_nodes = options.update == "exec"
         self._default_queue = device.queue_of(None)
         self._resources = BoundResources(device, recording, substitutes, (HipBuffer, HipExecutable))
         self._work = "a program without a label" if self.label is None else f"program `{self.label}`"
@@ -75,16 +77,28 @@ class HipProgram(Program):
         self._slots: SlotRecord | None = None
         self._arguments: CommandArguments | None = None
         self._has_slots = bool(recording.slots)
-        if self._has_slots or has_indirect(recording):
+        self._fill_kernel = self._load_fill_kernel()
+        if self._has_slots or contains(recording, DispatchIndirect):
             self._look_up_kernels()
         if not self._has_slots:
-            self._build(CommandArguments(self._resources))
+            self._build(self._arguments_with())
         self._retire = weakref.finalize(self, device.backlog.retire, self._needs)
         self._retire.atexit = False
 
     @property
     def device(self) -> HipDevice:
         return self._device
+
+    def _load_fill_kernel(self) -> FillKernel | None:
+        """The kernel that fills, held as long as the program; None where memset nodes do it, or nothing is filled."""
+        if self._options.fill != "kernel" or not contains(self._recording, Fill):
+            return None
+        kernel = self._device.fill_kernel
+        self._resources.handles.append(kernel.load())
+        return kernel
+
+    def _arguments_with(self, table: Mapping[int, BoundRange] | None = None) -> CommandArguments:
+        return CommandArguments(self._resources, table, self._fill_kernel)
 
     def _look_up_kernels(self) -> None:
         """Ask for every kernel now: the executable may be closed before the replay that needs it (R5)."""
@@ -117,7 +131,7 @@ class HipProgram(Program):
         if self._closed:
             raise self.closed_error("replay")
         if check is not None:
-            watch(self._device, self._recording, self._resources.objects, check, stream, bindings)
+            replay_checked(self._watched(), check, mode, stream, bindings)
             return
         queue = self._default_queue if stream is None else self._device.queue_of(stream)
         if self._api.device_count > 1:
@@ -137,6 +151,13 @@ class HipProgram(Program):
                 with self._called(queue) as calls:
                     calls.enqueue(queue)
 
+    def _watched(self) -> Watched:
+        table = {} if self._slots is None else self._slots.table
+        return Watched(self, self._resources.objects, table, self._alike, self._has_slots and self._changes_nodes)
+
+    def _alike(self, recording: Recording) -> Program:
+        return self._device._program(recording, self._resources.of(recording), self._options)
+
     def runtime_dot(self) -> str:
         self.check_open("runtime_dot")
         self._api.make_current()
@@ -149,7 +170,7 @@ class HipProgram(Program):
                         where=self.describe(),
                         next_step="replay once before",
                     )
-                arguments = CommandArguments(self._resources)
+                arguments = self._arguments_with()
             return runtime_dot(self._api, self._steps, self._joiner, arguments)
 
     def _time_commands(self, bindings: Sequence[Any] | None) -> list[Span]:
@@ -208,7 +229,7 @@ class HipProgram(Program):
         """For enqueuing the commands one by one. What was enqueued before a call that failed runs: it has a ticket."""
         arguments = self._arguments
         if arguments is None:
-            arguments = self._arguments = CommandArguments(self._resources)
+            arguments = self._arguments = self._arguments_with()
         with queue.lock:
             if self._events is not None:
                 self._events.check(self._work)
@@ -244,7 +265,7 @@ class HipProgram(Program):
         """Make the slots stand for what `bindings` says, for this replay and those after it."""
         slots, graphs = self._slots, self._needs.graphs
         if slots is None:
-            arguments = CommandArguments(self._resources, self._resolve(bindings))
+            arguments = self._arguments_with(self._resolve(bindings))
             if with_graph:
                 self._build(arguments)
             self._arguments = arguments

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from itertools import pairwise
 from typing import NamedTuple
 
-from hipgraph_cb.recording.commands import DispatchIndirect
+from hipgraph_cb.recording.commands import Command, DispatchIndirect
 from hipgraph_cb.recording.dependencies import Dependencies, JoinPolicy, PlannedNode, plan, plan_dependencies
 from hipgraph_cb.recording.events import EventStates, nested_in
 from hipgraph_cb.recording.recording import Recording
@@ -93,16 +93,16 @@ class IndirectCalls(NamedTuple):
 Step = Section | IndirectCalls
 
 
-def has_indirect(recording: Recording) -> bool:
-    """Whether the recording, or one nested in it, has to be cut."""
+def contains(recording: Recording, kind: type[Command]) -> bool:
+    """Whether the recording, or one nested in it, has commands of a kind. Indirect dispatches mean that it is cut."""
     nested = (entry.recording for entry in recording.resources.recordings.values())
-    return any(DispatchIndirect in each.kinds for each in (recording, *nested))
+    return any(kind in each.kinds for each in (recording, *nested))
 
 
 def steps_of(scope: Scope, signalled: frozenset[int] = frozenset()) -> list[Step]:
     """The steps of a program, in order."""
     recording = scope.recording
-    if not has_indirect(recording):
+    if not contains(recording, DispatchIndirect):
         return [Section(scope, 0, len(recording), signalled)]
     steps: list[Step] = []
     states = EventStates()
@@ -110,7 +110,7 @@ def steps_of(scope: Scope, signalled: frozenset[int] = frozenset()) -> list[Step
     start, before = 0, signalled
     for index, command in enumerate(recording.commands):
         nested = nested_in(recording, command)
-        is_cut = isinstance(command, DispatchIndirect) or (nested is not None and has_indirect(nested))
+        is_cut = isinstance(command, DispatchIndirect) or (nested is not None and contains(nested, DispatchIndirect))
         if is_cut:
             if start < index:
                 steps.append(Section(scope, start, index, before))

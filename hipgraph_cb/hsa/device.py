@@ -25,7 +25,7 @@ from hipgraph_cb.hsa.queue import HsaQueue
 if TYPE_CHECKING:
     from hipgraph_cb.executable.verify import VerifiedExecutable
     from hipgraph_cb.foreign.memory import ForeignMemory
-    from hipgraph_cb.recording.dependencies import JoinPolicy
+    from hipgraph_cb.options import ProgramOptions
     from hipgraph_cb.recording.recording import Recording
 
 
@@ -101,13 +101,13 @@ class HsaDevice(BackendDevice):
         return self._adopt(HsaExecutable(self, verified, label))
 
     def _program(
-        self, recording: Recording, resources: Mapping[int | str, Any] | None, policy: JoinPolicy, update: str
+        self, recording: Recording, resources: Mapping[int | str, Any] | None, options: ProgramOptions
     ) -> HsaProgram:
-        """The policies mean nothing here: a barrier is a bit in a packet, however wide the layers are, and every replay
-        writes its packets."""
+        """The options mean nothing here: a barrier is a bit in a packet, however wide the layers are, every replay
+        writes its packets, and every fill is a kernel."""
         self.check_open("program")
         self.backlog.sweep()
-        return self._adopt(HsaProgram(self, recording, resources))
+        return self._adopt(HsaProgram(self, recording, resources, options))
 
     def _stream(self, label: str | None) -> QueueStream:
         self.backlog.sweep()

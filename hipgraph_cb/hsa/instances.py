@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
-from hipgraph_cb.hsa.blits import Blit
+from hipgraph_cb.backend.blits import Blit
 from hipgraph_cb.hsa.image import EventPacket, Image
 from hipgraph_cb.hsa.lowering import blit_of, write_pointer
 from hipgraph_cb.hsa.packets import BODY, PACKET_SIZE

@@ -7,9 +7,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from hipgraph_cb.backend.blits import WORKGROUP_SIZE, Blit, copy, fill
 from hipgraph_cb.errors import InternalError
 from hipgraph_cb.executable.hidden_args import LaunchShape, write_hidden
-from hipgraph_cb.hsa.blits import WORKGROUP_SIZE, Blit, copy, fill
 from hipgraph_cb.hsa.image import Image, ImageWriter, Origin, Row, SlotPointer, SlotTransfer
 from hipgraph_cb.hsa.packets import BODY
 from hipgraph_cb.hsa.scopes import Scope

@@ -14,7 +14,8 @@ from hipgraph_cb.backend.events import EventRecord
 from hipgraph_cb.backend.former import FormerBindings, handles_of
 from hipgraph_cb.backend.modes import check_mode
 from hipgraph_cb.backend.resources import BoundResources
-from hipgraph_cb.backend.watching import watch
+from hipgraph_cb.backend.watching import replay_checked
+from hipgraph_cb.backend.written import Watched
 from hipgraph_cb.device import Program
 from hipgraph_cb.errors import HipGraphError
 from hipgraph_cb.hsa.event import EventSignals, HsaEvent
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
     from hipgraph_cb.hsa.executable import KernelCode
     from hipgraph_cb.hsa.image import Image
     from hipgraph_cb.hsa.queue import HsaQueue
+    from hipgraph_cb.options import ProgramOptions
     from hipgraph_cb.recording.bindings import BoundRange
     from hipgraph_cb.recording.outputs import Check
     from hipgraph_cb.recording.recording import Recording
@@ -42,9 +44,16 @@ if TYPE_CHECKING:
 class HsaProgram(Program):
     """A recording as AQL packets and kernel arguments."""
 
-    def __init__(self, device: HsaDevice, recording: Recording, substitutes: Mapping[int | str, Any] | None) -> None:
+    def __init__(
+        self,
+        device: HsaDevice,
+        recording: Recording,
+        substitutes: Mapping[int | str, Any] | None,
+        options: ProgramOptions,
+    ) -> None:
         super().__init__(recording)
         self._device = device
+        self._options = options
         self._default_queue = device.queue_of(None)
         self._work = "a program without a label" if self.label is None else f"program `{self.label}`"
         self._resources = BoundResources(device, recording, substitutes, (HsaBuffer, HsaExecutable))
@@ -77,7 +86,9 @@ class HsaProgram(Program):
         if self._closed:
             raise self.closed_error("replay")
         if check is not None:
-            watch(self._device, self._recording, self._resources.objects, check, stream, bindings)
+            replay_checked(
+                Watched(self, self._resources.objects, self._table, self._alike), check, mode, stream, bindings
+            )
             return
         queue = self._default_queue if stream is None else self._device.queue_of(stream)
         check_mode(mode)
@@ -94,6 +105,9 @@ class HsaProgram(Program):
             if len(words):
                 self._launch_with_events(queue, self._bound_instance(bindings), words)
             self._events.note()
+
+    def _alike(self, recording: Recording) -> Program:
+        return self._device._program(recording, self._resources.of(recording), self._options)
 
     def _time_commands(self, bindings: Sequence[Any] | None) -> list[Span]:
         if not len(self._image.words):

@@ -32,4 +32,4 @@ class Output:
 
 
 Check = str | Callable[[Output], Any]
-"""`"nan"`, or what looks at one output and returns None or True for good, False or a text for bad."""
+"""`"nan"`, `"stream"`, or what looks at one output and returns None or True for good, False or a text for bad."""

@@ -13,6 +13,9 @@ from hipgraph_cb.virtual.injection import CallCount, Injection, Interceptor
 from hipgraph_cb.virtual.machine import Machine
 from hipgraph_cb.virtual.native_library import NativeLibrary
 
+SUCCESS = 0
+"""In HIP and in HSA alike."""
+
 
 class Door:
     """A virtual library of this process.
@@ -58,6 +61,16 @@ class Door:
             InvalidArgumentError: `call` is not 1, 2, ...
         """
         return self._interceptor.injecting(function, call, code)
+
+    def ignore(self, function: str, call: int | None = None) -> AbstractContextManager[Injection]:
+        """`with door.ignore("hipGraphExecKernelNodeSetParams"):` - every call in there answers success and does
+        nothing; with a number only that call.
+
+        Raises:
+            NotFoundError: the library has no such function.
+            InvalidArgumentError: `call` is not 1, 2, ...
+        """
+        return self._interceptor.injecting(function, call, SUCCESS)
 
     def reseed(self, seed: int) -> None:
         """Let independent work of all devices run in another arbitrary order from here on."""

@@ -31,14 +31,15 @@ class CallCount(dict[str, int]):
 
 
 class Injection:
-    """One planned failure: call number `call` of `function` (from 1) returns `code` without doing anything.
+    """What is planned: call number `call` of `function` (from 1; None for every call) returns `code` without doing
+    anything.
 
     Attributes:
         calls: how many calls of the function were seen.
         has_fired: whether the planned call has happened.
     """
 
-    def __init__(self, function: str, call: int, code: int) -> None:
+    def __init__(self, function: str, call: int | None, code: int) -> None:
         self.function = function
         self.call = call
         self.code = code
@@ -78,8 +79,8 @@ class Interceptor:
             yield count
 
     @contextmanager
-    def injecting(self, function: str, call: int, code: int) -> Iterator[Injection]:
-        """Fail one call while the context is open.
+    def injecting(self, function: str, call: int | None, code: int) -> Iterator[Injection]:
+        """Let one call return `code` while the context is open, or every call.
 
         Raises:
             NotFoundError: the library has no such function.
@@ -87,7 +88,7 @@ class Interceptor:
         """
         if function not in self._addresses:
             raise NotFoundError("inject: the virtual library has no such function", found=repr(function))
-        if call < 1:
+        if call is not None and call < 1:
             raise InvalidArgumentError("inject: calls are counted from 1", found=str(call), allowed="1, 2, ...")
         injection = Injection(function, call, code)
         with self._active(self._injections, injection):
@@ -134,7 +135,7 @@ class Interceptor:
             for injection in self._injections:
                 if injection.function == name:
                     injection.calls += 1
-                    if injection.calls == injection.call:
+                    if injection.call in (None, injection.calls):
                         injection.has_fired = True
                         self._gate.failed(injection.code)
                         raise CallError(injection.code)

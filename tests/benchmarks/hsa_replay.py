@@ -15,7 +15,7 @@ import numpy as np
 
 from hipgraph_cb.executable.target_id import TargetId
 from hipgraph_cb.executable.verify import verify
-from hipgraph_cb.hsa.blits import code_object_for
+from hipgraph_cb.hsa.blits import blits_for
 from hipgraph_cb.hsa.executable import KernelCode
 from hipgraph_cb.hsa.instances import Instances
 from hipgraph_cb.hsa.lowering import Surroundings, lower
@@ -96,7 +96,7 @@ def images(count: int) -> tuple[Any, Any]:
 
 
 def _blits() -> Any:
-    return code_object_for(TargetId.parse("gfx942")).exports
+    return blits_for(TargetId.parse("gfx942")).exports
 
 
 def tables() -> list[dict[int, BoundRange]]:

@@ -23,12 +23,13 @@ def pytest_generate_tests(metafunc):
 
 
 def pytest_collection_modifyitems(config, items):
-    """On HSA a barrier is a bit of a packet whatever the join policy: one policy is enough there."""
+    """On HSA a barrier is a bit of a packet whatever the join policy, and a fill is a kernel: once is enough there."""
     kept, dropped = [], []
     for item in items:
         parameters = getattr(getattr(item, "callspec", None), "params", {})
         join = parameters.get("join", parameters.get("policy", "auto"))
-        is_repetition = parameters.get("device", ("hip", 0))[0] == "hsa" and join not in ("auto", JoinPolicy.AUTO)
+        is_usual = join in ("auto", JoinPolicy.AUTO) and parameters.get("fill", "memset") == "memset"
+        is_repetition = parameters.get("device", ("hip", 0))[0] == "hsa" and not is_usual
         (dropped if is_repetition else kept).append(item)
     items[:] = kept
     config.hook.pytest_deselected(items=dropped)
@@ -63,9 +64,10 @@ class Direct:
 
     def __init__(self, device):
         self.device = device
+        self.options = {}
 
     def __call__(self, record, *places, mode="graph"):
-        with self.device.command_buffer() as cb:
+        with self.device.command_buffer(**self.options) as cb:
             record(cb, *places)
         cb.replay(mode=mode)
 
@@ -75,11 +77,12 @@ class Slots:
 
     def __init__(self, device):
         self.device = device
+        self.options = {}
 
     def __call__(self, record, *places, mode="graph"):
         from hipgraph_cb import Slot
 
-        with self.device.command_buffer(binding_capacity=len(places)) as cb:
+        with self.device.command_buffer(binding_capacity=len(places), **self.options) as cb:
             record(cb, *(Slot(index) for index in range(len(places))))
         cb.replay(bindings=places, mode=mode)
 

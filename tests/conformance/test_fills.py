@@ -33,6 +33,13 @@ CLASSES = {
     ],
 }
 PLACES = [(width, *row) for width, rows in CLASSES.items() for row in rows]
+pytestmark = pytest.mark.parametrize("fill", ["memset", "kernel"])
+
+
+@pytest.fixture
+def run(run, fill):
+    run.options = {"fill": fill}
+    return run
 
 
 def filled(size, offset, length, width, pattern):
@@ -59,7 +66,7 @@ def test_every_class_of_size_and_alignment_is_filled_exactly(run, zeros, width, 
     assert np.array_equal(target.to_host(), filled(size, offset, length, width, pattern))
 
 
-def test_every_small_offset_and_length_agrees_with_numpy(device, zeros):
+def test_every_small_offset_and_length_agrees_with_numpy(device, zeros, fill):
     """All fills of 1, 2 and 4 bytes at offsets 0 to 7 over 0 to 33 bytes, where they fit: one row of 64 bytes each."""
     patterns = {1: 0x9C, 2: 0x9C31, 4: 0x9C31E7B2}
     cases = [
@@ -70,7 +77,7 @@ def test_every_small_offset_and_length_agrees_with_numpy(device, zeros):
         if length % width == 0
     ]
     target = zeros(64 * len(cases))
-    with device.command_buffer() as cb:
+    with device.command_buffer(fill=fill) as cb:
         for row, (width, offset, length) in enumerate(cases):
             cb.fill_buffer(
                 target.view(64 * row, 64), patterns[width], pattern_length=width, offset=offset, length=length

@@ -6,11 +6,12 @@ import numpy as np
 import pytest
 from support.virtual_gpu import VirtualGpu
 
+from hipgraph_cb.backend.blits import KERNELS, WORKGROUP_SIZE, copy, fill
 from hipgraph_cb.errors import UnavailableError
 from hipgraph_cb.executable.target_id import TargetId
 from hipgraph_cb.executable.verify import verify
 from hipgraph_cb.hsa import lowering
-from hipgraph_cb.hsa.blits import KERNELS, WORKGROUP_SIZE, code_object_for, copy, fill
+from hipgraph_cb.hsa.blits import blits_for
 from hipgraph_cb.hsa.image import UNIT
 from hipgraph_cb.hsa.packets import BARRIER_AND, BODY, DISPATCH_PACKET, KERNEL_DISPATCH, header_word
 from hipgraph_cb.virtual.dispatch import execute
@@ -21,7 +22,7 @@ ROOM = 320
 
 @pytest.fixture(scope="module")
 def gpu():
-    return VirtualGpu(code_object_for(TargetId.parse("gfx942")).data)
+    return VirtualGpu(blits_for(TargetId.parse("gfx942")).data)
 
 
 @pytest.fixture
@@ -149,12 +150,12 @@ def test_every_code_object_takes_the_arguments_that_are_passed(file):
     ],
 )
 def test_the_code_object_is_that_of_the_target_or_of_its_family(target, made_for):
-    assert code_object_for(TargetId.parse(target)).target.processor == made_for
+    assert blits_for(TargetId.parse(target)).target.processor == made_for
 
 
 def test_a_target_without_kernels_is_named():
     with pytest.raises(UnavailableError) as caught:
-        code_object_for(TargetId.parse("gfx803"))
+        blits_for(TargetId.parse("gfx803"))
     assert str(caught.value) == (
         "open_device: the HSA backend has no fill and copy kernels for this target\n"
         "  found: gfx803\n"

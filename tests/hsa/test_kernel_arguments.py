@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from support.packets import BUFFERS, PAYLOAD, SIZE, Desk, buffers, record
 
-from hipgraph_cb.hsa.blits import COPY_ARGUMENTS
+from hipgraph_cb.backend.blits import COPY_ARGUMENTS
 from hipgraph_cb.hsa.image import SlotPointer
 from hipgraph_cb.hsa.instances import MOST_INSTANCES, Instances
 from hipgraph_cb.recording.bindings import BoundRange

@@ -111,6 +111,7 @@ class CountingHip(dict):
             maxThreadsPerBlock=1024,
             sharedMemPerBlock=65536,
             warpSize=64,
+            multiProcessorCount=4,
         )
 
     def hipEventElapsedTime(self, _start, _stop):  # noqa: N802

@@ -86,7 +86,7 @@ def parts_and_events(open_device, code_object):
             outer.reset_event(event)
             outer.copy_buffer(Slot(0, 0, 16), z.view(16, 16))
         first.replay()
-        with device.command_buffer(label="joined", join="kernel") as joined:
+        with device.command_buffer(label="joined", join="kernel", fill="kernel") as joined:
             joined.fill_buffer(w, 1)
             joined.fill_buffer(x, 1)
             joined.execution_barrier()

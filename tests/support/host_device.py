@@ -43,7 +43,7 @@ class HostDevice(Device):
     def _load(self, verified, label):
         raise NotImplementedError
 
-    def _program(self, recording, resources, policy, update):
+    def _program(self, recording, resources, options):
         raise NotImplementedError
 
     def _stream(self, label):

@@ -9,7 +9,7 @@ from support.fakes import FakeBuffer, FakeExecutable
 
 from hipgraph_cb.executable.target_id import TargetId
 from hipgraph_cb.executable.verify import verify
-from hipgraph_cb.hsa.blits import code_object_for
+from hipgraph_cb.hsa.blits import blits_for
 from hipgraph_cb.hsa.executable import KernelCode
 from hipgraph_cb.hsa.lowering import Surroundings, lower
 from hipgraph_cb.hsa.packets import describe
@@ -30,7 +30,7 @@ class Desk:
 
     def __init__(self, code_object="conformance/conformance.gfx942.hsaco"):
         self.verified = verify((FIXTURES / code_object).read_bytes())
-        self._blits = code_object_for(TargetId.parse("gfx942")).exports
+        self._blits = blits_for(TargetId.parse("gfx942")).exports
         self.executable = FakeExecutable(self.verified)
         self.names = {0x100 * number: name for number, name in enumerate(self.verified.exports, 1)}
         self.names |= {0xB0000 + 0x100 * number: name for number, name in enumerate(self._blits)}

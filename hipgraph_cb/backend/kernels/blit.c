@@ -1,4 +1,4 @@
-// The kernels of the HSA-direct backend: fills, copies, and the patch in front of an indirect dispatch.
+// Our own kernels: fills (for HIP too, where they are asked for), copies, and the patch in front of an indirect dispatch.
 // Plain C: clang -x c --target=amdgcn-amd-amdhsa; see tools/build_fixtures.sh. No hidden arguments are used.
 typedef unsigned char u8;
 typedef unsigned short u16;

@@ -1,0 +1,84 @@
+"""Fills and copies as launches of our own kernels: which kernel, how many work-items, which arguments.
+
+The kernels stand in `kernels/blit.c`. Each moves the largest elements that both ends are aligned to, with single bytes
+in front and behind.
+"""
+
+from __future__ import annotations
+
+import struct
+from functools import lru_cache
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+from hipgraph_cb.backend.own_code import own_code
+from hipgraph_cb.executable.verify import VerifiedExecutable, verify
+
+if TYPE_CHECKING:
+    from hipgraph_cb.executable.target_id import TargetId
+
+KERNELS = Path(__file__).parent / "kernels"
+WORKGROUP_SIZE = 256
+WORKGROUPS_PER_UNIT = 4
+"""Workgroups for each compute unit: enough to keep its four SIMDs busy, few enough to start at once. Longer fills and
+copies go round in a loop."""
+LARGEST = 16
+COPY_ARGUMENTS = struct.Struct("<QQQIII4x")
+FILL_ARGUMENTS = struct.Struct("<QQIIII")
+ARGUMENTS_SIZE = 64
+"""Bytes of the kernarg block of a blit."""
+_LANES_UNIT = 64
+
+
+class Blit(NamedTuple):
+    """One launch: the kernel's name, its grid in work-items along x, and its kernarg bytes."""
+
+    kernel: str
+    lanes: int
+    arguments: bytes
+
+
+def copy(target: int, source: int, length: int, most_lanes: int) -> Blit:
+    """Copy `length` bytes between addresses; at most `most_lanes` work-items."""
+    apart = (target - source) % LARGEST
+    element = apart & -apart or LARGEST
+    head, count, tail = _split(target, length, element)
+    lanes = _lanes(head, count, tail, most_lanes, _LANES_UNIT)
+    return Blit(f"copy_{element}", lanes, COPY_ARGUMENTS.pack(target, source, count, head, tail, lanes))
+
+
+def fill(target: int, length: int, pattern: bytes, most_lanes: int, unit: int = _LANES_UNIT) -> Blit:
+    """Fill `length` bytes from an address on with a pattern of 1, 2 or 4 bytes.
+
+    Args:
+        most_lanes: at most so many work-items.
+        unit: a multiple of so many: HIP launches whole workgroups only.
+    """
+    head, count, tail = _split(target, length, LARGEST)
+    lanes = _lanes(head, count, tail, most_lanes, unit)
+    start = -target % 4
+    word = int.from_bytes((pattern * 8)[start : start + 4], "little")
+    return Blit("fill", lanes, FILL_ARGUMENTS.pack(target, count, head, tail, word, lanes))
+
+
+def _split(target: int, length: int, element: int) -> tuple[int, int, int]:
+    """Bytes up to the first aligned element, whole elements, bytes behind the last one."""
+    head = min(-target % element, length)
+    count, tail = divmod(length - head, element)
+    return head, count, tail
+
+
+def _lanes(head: int, count: int, tail: int, most: int, unit: int) -> int:
+    wanted = max(head, count, tail)
+    return min(-(-wanted // unit) * unit, most)
+
+
+def most_lanes(compute_units: int) -> int:
+    """Work-items that one launch on a device may have."""
+    return max(compute_units, 1) * WORKGROUPS_PER_UNIT * WORKGROUP_SIZE
+
+
+@lru_cache
+def code_object_for(target: TargetId, missing: str, next_step: str) -> VerifiedExecutable:
+    """The kernels for a target; see `own_code`."""
+    return verify(own_code(KERNELS, "blit", target, missing, next_step))

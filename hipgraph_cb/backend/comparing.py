@@ -1,0 +1,181 @@
+"""Replays that are compared with the same commands launched call by call, from the same bytes.
+
+What differs is the graph's doing: a runtime that answers success to new arguments of a node and keeps the old ones, an
+edge that it lost, or a barrier that the recording has not. A stream keeps the order of the calls and has no nodes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
+
+from hipgraph_cb.backend.written import Watched, Written
+from hipgraph_cb.errors import CheckFailedError
+from hipgraph_cb.recording.bindings import BoundRange, resolve
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from hipgraph_cb.device import Event
+    from hipgraph_cb.recording.commands import Location
+    from hipgraph_cb.recording.recording import Recording
+
+Run = Callable[[], None]
+
+
+def compare(watched: Watched, stream: Any, bindings: Sequence[Any] | None) -> None:
+    """Replay, put the bytes back, launch call by call, and hold the results against each other; see `Program.replay`.
+
+    Raises:
+        CheckFailedError: they differ. The memory is as the calls left it.
+    """
+    program, recording = watched.program, watched.program.recording
+    former = watched.table
+    table = former
+    if bindings is not None or not former:
+        table = resolve(recording, bindings, objects=watched.objects, owner=program.device)
+    written = Written(recording, watched.objects, table)
+    memory = _Memory(_ranges(recording, written, [*table.values(), *_open(former)]))
+    trial = _Trial(watched, memory)
+    graph = trial.bytes_after(lambda: program.replay(stream, bindings))
+    calls = trial.bytes_after(lambda: program.replay(stream, mode="stream"))
+    finding = _first_difference(recording, written, _Difference(memory, graph, calls))
+    if finding is None:
+        return
+    is_right = _made_anew(watched, trial, stream, table, calls)
+    memory.write(calls)
+    raise _error(watched, finding, is_right)
+
+
+def _ranges(recording: Recording, written: Written, bound: Iterable[BoundRange]) -> Iterator[BoundRange]:
+    """All memory that a replay may write, the slots of before included: there a node writes that kept its arguments."""
+    yield from bound
+    for index in range(len(recording)):
+        yield from map(written.at, written.places(index))
+
+
+def _open(table: Mapping[int, BoundRange]) -> Iterator[BoundRange]:
+    return (bound for bound in table.values() if not bound.buffer.closed)
+
+
+class _Memory:
+    """The stretch of each buffer from the first byte to the last that is written."""
+
+    def __init__(self, ranges: Iterable[BoundRange]) -> None:
+        self.stretches: dict[Any, tuple[int, int]] = {}
+        for buffer, offset, length in ranges:
+            start, end = self.stretches.get(buffer, (offset, offset))
+            self.stretches[buffer] = min(start, offset), max(end, offset + length)
+
+    def read(self) -> dict[Any, NDArray[Any]]:
+        return {buffer: buffer.view(start, end - start).to_host() for buffer, (start, end) in self.stretches.items()}
+
+    def write(self, contents: Mapping[Any, NDArray[Any]]) -> None:
+        for buffer, (start, end) in self.stretches.items():
+            buffer.view(start, end - start).write(contents[buffer])
+
+
+class _Trial:
+    """Runs of one program and of others like it, all from the same bytes and the same states of events."""
+
+    def __init__(self, watched: Watched, memory: _Memory) -> None:
+        self._device = watched.program.device
+        self._memory = memory
+        self._before = memory.read()
+        events = (cast("Event", watched.objects[id]) for id in watched.program.recording.resources.events)
+        self._events = {event: event.is_signalled for event in events}
+
+    def bytes_after(self, run: Run) -> dict[Any, NDArray[Any]]:
+        self._memory.write(self._before)
+        for event, is_signalled in self._events.items():
+            event.is_signalled = is_signalled
+        run()
+        self._device.synchronize()
+        return self._memory.read()
+
+
+class _Difference:
+    """Which bytes two runs left different, so far as no command has been found for them."""
+
+    def __init__(self, memory: _Memory, graph: Mapping[Any, NDArray[Any]], calls: Mapping[Any, NDArray[Any]]) -> None:
+        self._stretches = memory.stretches
+        self._graph = graph
+        self._calls = calls
+        self._masks = {buffer: graph[buffer] != calls[buffer] for buffer in graph}
+
+    def __bool__(self) -> bool:
+        return any(mask.any() for mask in self._masks.values())
+
+    def take(self, bound: BoundRange) -> str | None:
+        """What is different in a range, as text; from then on nothing of it is."""
+        first = bound.offset - self._stretches[bound.buffer][0]
+        stretch = slice(first, first + bound.length)
+        mask = self._masks[bound.buffer][stretch]
+        wrong = mask.nonzero()[0]
+        mask[:] = False
+        if not wrong.size:
+            return None
+        values = (int(run[bound.buffer][stretch][wrong[0]]) for run in (self._graph, self._calls))
+        graph, calls = (f"{value:#04x}" for value in values)
+        return f"{wrong.size} of {bound.length} bytes differ, first byte {wrong[0]}: {graph}, call by call {calls}"
+
+
+class _Finding(NamedTuple):
+    """The first command whose memory differs; None where only memory differs that no command writes."""
+
+    command: int | None
+    text: str
+
+
+def _first_difference(recording: Recording, written: Written, difference: _Difference) -> _Finding | None:
+    """Every byte belongs to the last command that writes it."""
+    if not difference:
+        return None
+    first = _Finding(None, "memory that stood in the slots before has changed")
+    for index in reversed(range(len(recording))):
+        places: list[Location] = list(written.places(index))
+        texts = [(place, difference.take(written.at(place))) for place in places]
+        for place, text in texts:
+            if text is not None:
+                first = _Finding(index, f"{text}, in {recording.describe_place(place)}")
+                break
+    return first
+
+
+def _made_anew(
+    watched: Watched, trial: _Trial, stream: Any, table: Mapping[int, BoundRange], calls: Mapping[Any, NDArray[Any]]
+) -> bool:
+    """Whether a program that was never rebound leaves the bytes that the calls left."""
+    slots = (table.get(slot) for slot in range(len(watched.program.recording.slots)))
+    bindings = [None if bound is None else bound.buffer.view(bound.offset, bound.length) for bound in slots]
+    with watched.alike(watched.program.recording) as fresh:
+        result = trial.bytes_after(lambda: fresh.replay(stream, bindings or None))
+    return all((result[buffer] == calls[buffer]).all() for buffer in result)
+
+
+def _error(watched: Watched, finding: _Finding, is_right: bool) -> CheckFailedError:
+    recording = watched.program.recording
+    if is_right and watched.changes_nodes:
+        cause = (
+            "a program made anew is right: the runtime answered success to new arguments and kept the old ones; "
+            "use update='reinstantiate'"
+        )
+    else:
+        cause = f"a program made anew is {'right' if is_right else 'wrong too'}: look for a barrier that is missing, "
+        cause += "recording.hazards() lists them"
+    command = finding.command
+    return CheckFailedError(
+        "the graph did not do what the same commands do call by call",
+        where=watched.program.describe() if command is None else recording.where(command),
+        found=finding.text + _bound_before(recording, command),
+        next_step=cause,
+    )
+
+
+def _bound_before(recording: Recording, command: int | None) -> str:
+    """The commands with slots that the one with the difference may depend on, if it has none itself."""
+    bound = sorted({index for use in recording.slots for index in use.commands})
+    if command is None or command in bound:
+        return ""
+    before = [recording.where(index) for index in bound if index < command]
+    return f"; slots are used before it by {', '.join(before[-3:])}" if before else ""

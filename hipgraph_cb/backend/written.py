@@ -1,0 +1,56 @@
+"""Where in device memory the commands of a program write."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from hipgraph_cb.recording.bindings import BoundRange
+from hipgraph_cb.recording.commands import Location, Range
+from hipgraph_cb.recording.hazards import AccessReader
+
+if TYPE_CHECKING:
+    from hipgraph_cb.device import Program
+    from hipgraph_cb.recording.recording import Recording
+
+
+@dataclass(frozen=True)
+class Watched:
+    """A program whose replay is checked.
+
+    Attributes:
+        objects: what the resource ids of its recording mean.
+        table: what stands in its slots so far; empty before the first replay.
+        alike: makes a program of another recording over the same resources, in the same way.
+        changes_nodes: whether a rebind changes nodes of a graph that is there.
+    """
+
+    program: Program
+    objects: Mapping[int, object]
+    table: Mapping[int, BoundRange]
+    alike: Callable[[Recording], Program]
+    changes_nodes: bool = False
+
+
+class Written:
+    """What each command writes, or may write where its access is not known.
+
+    Args:
+        table: what stands in the slots.
+    """
+
+    def __init__(self, recording: Recording, objects: Mapping[int, object], table: Mapping[int, BoundRange]) -> None:
+        self._objects = objects
+        self._table = table
+        self._accesses = AccessReader(recording)
+
+    def places(self, index: int) -> Iterator[Location]:
+        """Of the command `index`."""
+        return (access.place for access in self._accesses.of(index) if access.writes)
+
+    def at(self, place: Location) -> BoundRange:
+        """The memory that a place stands for."""
+        if isinstance(place, Range):
+            return BoundRange(self._objects[place.resource], place.offset, place.length)
+        return self._table[place.slot].part(place)

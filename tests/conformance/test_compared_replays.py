@@ -57,6 +57,7 @@ LEFT = {"dispatch": [11, 13, 15, 17], "fill": [9] * 4, "copy": [5, 6, 7, 8], "up
 def test_a_change_that_the_runtime_ignores_is_found_at_its_command(device, runtime, recorded, zeros, kind):
     cb, first, second = recorded(kind), zeros(16), zeros(16)
     cb.replay(bindings=[first])
+    first.write(bytes(16))
     with runtime.ignore(SETTERS[kind]) as injection, pytest.raises(CheckFailedError) as caught:
         cb.replay(bindings=[second], check="stream")
     assert injection.has_fired
@@ -68,7 +69,7 @@ def test_a_change_that_the_runtime_ignores_is_found_at_its_command(device, runti
         "a program made anew is right: the runtime answered success to new arguments and kept the old ones; "
         "use update='reinstantiate'"
     )
-    assert second.to_host(np.uint32).tolist() == LEFT[kind]
+    assert (first.to_host().tolist(), second.to_host(np.uint32).tolist()) == ([0] * 16, LEFT[kind])
 
 
 @pytest.mark.parametrize("kind", SETTERS)
@@ -127,6 +128,7 @@ def test_a_missing_barrier_is_told_from_a_change_that_was_ignored(device, runtim
         for _ in range(3):
             cb.replay(check="stream")
     assert caught.value.where == "command 63 in 'race'"
+    assert target.to_host(np.uint32).tolist() == [63]
     assert caught.value.next_step.endswith("look for a barrier that is missing, recording.hazards() lists them")
 
 

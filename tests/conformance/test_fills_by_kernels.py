@@ -58,10 +58,13 @@ def test_random_fills_direct_bound_and_nested_agree_with_numpy(device, buffers, 
 def test_no_memset_is_called_and_a_rebind_changes_kernel_nodes(device, zeros):
     if device.backend != "hip" or not process_choice().is_virtual:
         pytest.skip("calls can be counted in the virtual HIP library only")
-    first, second = zeros(16), zeros(16)
+    first, second, third = zeros(16), zeros(16), zeros(16)
     with virtual_runtime("hip").count_calls() as count:
+        with device.command_buffer(fill="kernel") as inner:
+            inner.fill_buffer(third, 9)
         with device.command_buffer(binding_capacity=1, fill="kernel") as cb:
             cb.fill_buffer(Slot(0, 0, 16), 7)
+            cb.execute_commands(inner.recording)
         for mode in ("graph", "stream"):
             for buffer in (first, second):
                 cb.replay(bindings=[buffer], mode=mode)

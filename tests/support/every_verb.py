@@ -56,7 +56,7 @@ def every_verb(open_device, code_object):
 def _with_memory_of_others(device, theirs):
     """Imported memory in a buffer and in a slot, and a graph that is made anew for other bindings."""
     ours = device.import_buffer(theirs.address, size=64)
-    with device.command_buffer(label="imported", binding_capacity=1, update="reinstantiate") as cb:
+    with device.command_buffer(label="imported", binding_capacity=1, update="reinstantiate", fill="kernel") as cb:
         cb.fill_buffer(ours, 1)
         cb.fill_buffer(Slot(0, 0, 64), 2)
     for buffer in (device.allocate(64), device.import_buffer(device.allocate(64)), device.allocate(64)):
@@ -86,7 +86,7 @@ def parts_and_events(open_device, code_object):
             outer.reset_event(event)
             outer.copy_buffer(Slot(0, 0, 16), z.view(16, 16))
         first.replay()
-        with device.command_buffer(label="joined", join="kernel", fill="kernel") as joined:
+        with device.command_buffer(label="joined", join="kernel") as joined:
             joined.fill_buffer(w, 1)
             joined.fill_buffer(x, 1)
             joined.execution_barrier()

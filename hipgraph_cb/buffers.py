@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from hipgraph_cb.errors import InvalidArgumentError, OutOfRangeError
 from hipgraph_cb.foreign.host import host_array, is_device_memory
+from hipgraph_cb.recording.validation import LARGEST
 from hipgraph_cb.resource import Resource
 
 if TYPE_CHECKING:
@@ -113,7 +114,7 @@ class _Range(ABC):
         import numpy
 
         self.buffer.check_open("to_host")
-        element = numpy.dtype(dtype)
+        element = _element(dtype)
         if element.hasobject or element.itemsize == 0 or self.length % element.itemsize:
             raise InvalidArgumentError(
                 f"to_host: the range is not a whole number of {element.name} elements",
@@ -234,10 +235,25 @@ def byte_count(value: object, action: str, name: str) -> int:
 
     Raises:
         InvalidArgumentError: not an integer, or negative.
+        OutOfRangeError: more than 64 bits hold.
     """
     if isinstance(value, bool) or not hasattr(value, "__index__") or value.__index__() < 0:
         raise InvalidArgumentError(f"{action}: bad {name}", found=repr(value), allowed="a number of bytes, 0 or more")
-    return int(value.__index__())
+    count = int(value.__index__())
+    if count > LARGEST:
+        raise OutOfRangeError(f"{action}: {name} is out of range", found=str(count), allowed=f"0 to {LARGEST}")
+    return count
+
+
+def _element(dtype: DTypeLike) -> np.dtype[Any]:
+    import numpy
+
+    try:
+        return numpy.dtype(dtype)
+    except (TypeError, ValueError) as error:
+        raise InvalidArgumentError(
+            "to_host: numpy has no such element type", found=repr(dtype), allowed="what numpy.dtype(...) takes"
+        ) from error
 
 
 def host_bytes(array: object, action: str) -> NDArray[np.uint8]:

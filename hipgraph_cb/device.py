@@ -23,6 +23,7 @@ from hipgraph_cb.errors import (
 )
 from hipgraph_cb.loaded import Executable, Export
 from hipgraph_cb.options import ProgramOptions
+from hipgraph_cb.recording.validation import text
 from hipgraph_cb.resource import Resource
 
 if TYPE_CHECKING:
@@ -207,6 +208,7 @@ class Device(Resource):
             ResourceExhaustedError: the device has not that much left.
         """
         self.check_open("allocate")
+        text(label)
         size = byte_count(size, "allocate", "size")
         if size == 0:
             raise InvalidArgumentError("allocate: a buffer needs at least one byte", found="0", allowed="1 or more")
@@ -240,6 +242,7 @@ class Device(Resource):
             DeadlineExceededError: the producer's work took longer than the device's timeout.
         """
         self.check_open("import_buffer")
+        text(label)
         if size is not None:
             size = byte_count(size, "import_buffer", "size")
         from hipgraph_cb.foreign.memory import foreign_memory
@@ -262,6 +265,7 @@ class Device(Resource):
             HipGraphError: malformed, or not for this device; see `executable.verify.verify`.
         """
         self.check_open("load")
+        text(label)
         data, label = _code_object_bytes(source, label)
         from hipgraph_cb.executable.verify import verify
 
@@ -328,17 +332,34 @@ class Device(Resource):
             NotFoundError: a resource is missing.
             FailedPreconditionError: a resource is closed or belongs to another device.
         """
+        from hipgraph_cb.recording.recording import Recording
+
         self.check_open("program")
+        if not isinstance(recording, Recording):
+            raise InvalidArgumentError(
+                "program: not a recording",
+                found=type(recording).__name__,
+                allowed="a Recording",
+                next_step="a command buffer that has ended has one: command_buffer.recording",
+            )
+        if resources is not None and not isinstance(resources, Mapping):
+            raise InvalidArgumentError(
+                "program: resources are no mapping",
+                found=type(resources).__name__,
+                allowed="a dict of buffers and executables by resource id or label",
+            )
         return self._program(recording, resources, ProgramOptions.checked(join, update, fill))
 
     def event(self, label: str | None = None) -> Event:
         """A new event, not signalled. Recordings signal it, reset it and wait for it; see `CommandBuffer`."""
         self.check_open("event")
+        text(label)
         return self._event(label)
 
     def stream(self, label: str | None = None) -> Stream:
         """A new stream."""
         self.check_open("stream")
+        text(label)
         return self._stream(label)
 
     @abstractmethod

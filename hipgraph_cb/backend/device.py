@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 
 from hipgraph_cb.backend.backlog import Backlog
 from hipgraph_cb.backend.known_buffers import KnownBuffers
-from hipgraph_cb.backend.queue import LaunchQueue
+from hipgraph_cb.backend.queue import LaunchQueue, seconds
 from hipgraph_cb.backend.stream import QueueStream
 from hipgraph_cb.device import DEFAULT_TIMEOUT, Buffer, Device, Event, Executable, Program, Resource, Stream
 from hipgraph_cb.errors import DeadlineExceededError, FailedPreconditionError, HipGraphError
@@ -43,7 +43,7 @@ class BackendDevice(Device):
 
     def synchronize(self, timeout: float | None = None) -> None:
         self.check_open("synchronize")
-        self._wait(self.timeout if timeout is None else timeout)
+        self._wait(self.timeout if timeout is None else seconds(timeout, "synchronize"))
 
     def wait_for_queues(self) -> None:
         """Wait, within the device's timeout, for everything that is not known to be done."""
@@ -105,7 +105,7 @@ class BackendDevice(Device):
             raise FailedPreconditionError(
                 "replay: the stream belongs to another device",
                 found=stream.device.describe(),
-                allowed=self.describe(),
+                allowed=f"{self.describe()}, opened where the program was made",
             )
         return stream.queue
 

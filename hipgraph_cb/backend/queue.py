@@ -9,8 +9,9 @@ import threading
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable
+from numbers import Real
 
-from hipgraph_cb.errors import DeadlineExceededError, HipGraphError
+from hipgraph_cb.errors import DeadlineExceededError, HipGraphError, InvalidArgumentError
 
 FIRST_PAUSE = 50e-6
 LONGEST_PAUSE = 1e-3
@@ -35,6 +36,8 @@ class LaunchQueue(ABC):
         self.last_work = "nothing"
         self._done = 0
         self._failure: HipGraphError | None = None
+        self._polling = threading.Lock()
+        self._is_given_back = False
 
     @property
     def busy(self) -> bool:
@@ -58,17 +61,40 @@ class LaunchQueue(ABC):
             except HipGraphError as error:
                 self._failure = error
 
-    @abstractmethod
     def poll(self) -> bool:
         """Ask the runtime what is done, and say whether all is.
+
+        It blocks on nothing, since a finalizer may call it in the middle of a launch or of a poll.
 
         Raises:
             HipError, HsaError: work on the queue failed. It is done then, and the error is raised once.
         """
+        if not self._polling.acquire(blocking=False):
+            return not self.busy
+        try:
+            if self._is_given_back:
+                self._done = self.enqueued
+                return True
+            return self._poll()
+        finally:
+            self._polling.release()
+            if self._is_given_back:
+                self._release()
+
+    def release(self) -> None:
+        """Give the runtime's object back if it is ours: now, or when the poll ends that another thread is in."""
+        self._is_given_back = True
+        if self._polling.acquire(blocking=False):
+            self._polling.release()
+            self._release()
 
     @abstractmethod
-    def release(self) -> None:
-        """Give the runtime's object back if it is ours."""
+    def _poll(self) -> bool:
+        """As `poll`, for one thread at a time, and not after the runtime's object was given back."""
+
+    @abstractmethod
+    def _release(self) -> None:
+        """Give the runtime's object back; calling it again does nothing."""
 
     def wait(self, timeout: float | None) -> None:
         """Wait until all work is done, for `timeout` seconds at most (None: without an end).
@@ -128,3 +154,10 @@ class LaunchQueue(ABC):
             f"the last one is {self.last_work}{self._standing()}",
             next_step="give a longer timeout=, set device.timeout, or look for a kernel that does not end",
         )
+
+
+def seconds(value: object, action: str) -> float:
+    """`value` as a time to wait. Raises InvalidArgumentError where it is none."""
+    if isinstance(value, bool) or not isinstance(value, Real) or not float(value) >= 0:  # NaN compares false
+        raise InvalidArgumentError(f"{action}: bad timeout", found=repr(value), allowed="seconds, 0 or more")
+    return float(value)

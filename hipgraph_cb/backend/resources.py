@@ -81,6 +81,6 @@ def own(value: Any, kind: type[Any], device: Device, where: str) -> Any:
             "program: a resource belongs to another device",
             where=where,
             found=value.device.describe(),
-            allowed=device.describe(),
+            allowed=f"{device.describe()}, which makes the program",
         )
     return value

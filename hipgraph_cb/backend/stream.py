@@ -6,7 +6,7 @@ import logging
 import weakref
 from typing import TYPE_CHECKING
 
-from hipgraph_cb.backend.queue import LaunchQueue
+from hipgraph_cb.backend.queue import LaunchQueue, seconds
 from hipgraph_cb.device import Stream
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ class QueueStream(Stream):
 
     def synchronize(self, timeout: float | None = None) -> None:
         self.check_open("synchronize")
-        self.queue.wait(self._device.timeout if timeout is None else timeout)
+        self.queue.wait(self._device.timeout if timeout is None else seconds(timeout, "synchronize"))
         self._device.backlog.sweep()
 
     def _release(self) -> None:

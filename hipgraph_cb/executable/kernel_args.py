@@ -7,11 +7,11 @@ written past the kernarg size.
 from __future__ import annotations
 
 import struct
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from functools import cached_property
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from hipgraph_cb.errors import InvalidArgumentError
 from hipgraph_cb.executable.metadata import ArgumentMetadata, KernelMetadata
@@ -29,13 +29,13 @@ class ParameterKind(Enum):
 
 
 POINTER_SIZE = 8
+WORD = 4
 _KINDS = {
     "global_buffer": ParameterKind.POINTER,
     "by_value": ParameterKind.VALUE,
     "dynamic_shared_pointer": ParameterKind.DYNAMIC_LDS,
 }
 
-# Plain values that people pass where a buffer belongs; the caller refuses whatever else is no buffer.
 MOST_PACKERS = 256
 """Combinations of argument types that one layout remembers."""
 _new = tuple.__new__
@@ -120,7 +120,7 @@ class KernargLayout:
     @cached_property
     def constant_count(self) -> float:
         """How many 32-bit constants the HAL convention takes; no whole number where a value is smaller than a word."""
-        return sum(row.size for row in self.parameters if row.kind is ParameterKind.VALUE) / 4
+        return sum(row.size for row in self.parameters if row.kind is ParameterKind.VALUE) / WORD
 
     def signature(self) -> str:
         """The kernel's parameters, one to a line, with offset, size and kind."""
@@ -181,7 +181,7 @@ class KernargLayout:
             InvalidArgumentError: wrong number of either, a constant outside 32 bits, or a by-value argument that is no
                 whole number of 32-bit words.
         """
-        words = list(constants)
+        words = _listed_words(self.kernel, constants)
         if len(bindings) != self.binding_count or len(words) != self.constant_count:
             raise InvalidArgumentError(
                 f"{self.kernel}: bindings and constants do not fit the kernel",
@@ -190,12 +190,14 @@ class KernargLayout:
                 next_step="give one binding for each pointer and the by-value arguments as 32-bit words, or use args=",
                 detail=self.signature(),
             )
-        given, blob = iter(bindings), _words(self.kernel, words)
+        given, blob, position = iter(bindings), _words(self.kernel, words), 0
         values: list[object] = []
         for parameter in self.parameters:
             if parameter.kind is ParameterKind.VALUE:
-                values.append(blob[: parameter.size])
-                blob = blob[parameter.size :]
+                word, end = words[position // WORD], position + parameter.size
+                # A float is converted by the type that the parameter states, like any other argument.
+                values.append(word if isinstance(word, float) and parameter.size == WORD else blob[position:end])
+                position = end
             else:
                 values.append(next(given) if parameter.kind is ParameterKind.POINTER else None)
         return self.pack(values)
@@ -281,6 +283,15 @@ def _dynamic_lds_offset(size: int) -> Encoder:
     """A pointer into dynamic LDS is an offset behind the fixed LDS; None is its start, offset 0 of the dynamic part."""
     as_integer = encoder(size, None)
     return lambda value: as_integer(0 if value is None else value)
+
+
+def _listed_words(kernel: str, constants: Iterable[Any]) -> list[Any]:
+    try:
+        return list(constants)
+    except TypeError:
+        raise InvalidArgumentError(
+            f"{kernel}: constants are not a list", found=type(constants).__name__, allowed="a list of 32-bit words"
+        ) from None
 
 
 def _words(kernel: str, constants: Sequence[int]) -> bytes:

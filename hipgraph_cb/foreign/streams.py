@@ -15,6 +15,13 @@ def stream_address(stream: Any) -> int:
     Raises:
         TypeError, ValueError: it is none of these.
     """
+    address = _given_address(stream)
+    if not 0 <= address < 1 << 64:
+        raise ValueError
+    return address
+
+
+def _given_address(stream: Any) -> int:
     protocol = getattr(stream, "__cuda_stream__", None)
     if protocol is not None:
         _version, address = protocol()

@@ -29,7 +29,7 @@ class Queue(LaunchQueue):
         self.handle = handle
         self.owner = owner
 
-    def poll(self) -> bool:
+    def _poll(self) -> bool:
         enqueued = self.enqueued
         where = f"waiting for {self.name}, last enqueued: {self.last_work}"
         try:
@@ -41,6 +41,6 @@ class Queue(LaunchQueue):
             self._done = enqueued
         return idle
 
-    def release(self) -> None:
+    def _release(self) -> None:
         if self.handle is not None:
             self.handle.release()

@@ -119,27 +119,16 @@ class _Lowering:
         self._surroundings = surroundings
         self._addresses = surroundings.addresses
         self._shapes: dict[tuple[object, ...], _Shape] = {}
-        self._steps: dict[type[Command], Callable[[Scope, Any, Origin], None]] = {
-            Dispatch: self._dispatch,
-            Fill: self._transfer,
-            Update: self._transfer,
-            Copy: self._transfer,
-            DispatchIndirect: self._dispatch_indirect,
-            ExecuteCommands: self._execute,
-            SignalEvent: self._signal,
-            ResetEvent: self._reset,
-            WaitEvents: self._wait,
-        }
 
     def add_all(self, scope: Scope) -> None:
         """Add the packets of a recording, layer by layer."""
-        recording, steps = scope.recording, self._steps
+        recording = scope.recording
         for number, layer in enumerate(recording.layers):
             if number:
                 self.writer.barrier()
             for index in layer:
                 command = recording.commands[index]
-                steps[type(command)](scope, command, Origin(recording, index, scope.outer))
+                _STEPS[type(command)](self, scope, command, Origin(recording, index, scope.outer))
 
     def _dispatch(self, scope: Scope, command: Dispatch, origin: Origin) -> None:
         shape = self._shape_of(command)
@@ -251,6 +240,20 @@ class _Lowering:
         address = base + len(self.payload)
         self.payload += command.data
         return address
+
+
+_STEPS: dict[type[Command], Callable[[_Lowering, Scope, Any, Origin], None]] = {
+    Dispatch: _Lowering._dispatch,
+    Fill: _Lowering._transfer,
+    Update: _Lowering._transfer,
+    Copy: _Lowering._transfer,
+    DispatchIndirect: _Lowering._dispatch_indirect,
+    ExecuteCommands: _Lowering._execute,
+    SignalEvent: _Lowering._signal,
+    ResetEvent: _Lowering._reset,
+    WaitEvents: _Lowering._wait,
+}
+"""Not bound to an instance: that would be a cycle, which keeps the program and its memory until it is collected."""
 
 
 def _joined(pieces: list[tuple[int, int]]) -> list[tuple[int, int]]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from collections import deque
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, NamedTuple
@@ -48,7 +47,6 @@ class HsaQueue(LaunchQueue):
         self._notice = notice
         self._patience = patience
         self._in_flight: deque[Launch] = deque()
-        self._polling = threading.Lock()
         self._tickets_before = 0
         self._native: NativeQueue | None = None
         self._feeder: Feeder | None = None
@@ -106,15 +104,6 @@ class HsaQueue(LaunchQueue):
         native.enable_profiling()
         return native.signal
 
-    def poll(self) -> bool:
-        """As the base says. It blocks on nothing, since a finalizer may call it in the middle of a launch or a poll."""
-        if not self._polling.acquire(blocking=False):
-            return not self.busy
-        try:
-            return self._poll()
-        finally:
-            self._polling.release()
-
     def _poll(self) -> bool:
         native = self._native
         if native is None:
@@ -142,7 +131,7 @@ class HsaQueue(LaunchQueue):
                 self.lock.release()
         return done >= enqueued
 
-    def release(self) -> None:
+    def _release(self) -> None:
         native, self._native, self._feeder = self._native, None, None
         if native is not None:
             native.release()
@@ -162,9 +151,10 @@ class HsaQueue(LaunchQueue):
     def _give_up(self, work: str) -> None:
         """A launch was written in part, so the queue is of no use; what else was on it is lost, and a wait says so."""
         self.refresh()
-        self._forget_what_is_done()
-        lost = len(self._in_flight)
-        self._abandon()
+        with self._polling:  # nobody may look at the native queue while it goes
+            self._forget_what_is_done()
+            lost = len(self._in_flight)
+            self._abandon()
         if lost:
             self._failure = CancelledError(
                 f"replay: {work} could not be written whole, and its queue was given up",
@@ -173,8 +163,8 @@ class HsaQueue(LaunchQueue):
             )
 
     def _abandon(self) -> None:
-        """Nothing that was written will be done any more; nobody may wait for it in vain."""
-        self.release()
+        """Nothing that was written will be done any more; nobody may wait for it in vain. The caller is polling."""
+        self._release()
         for launch in self._in_flight:
             self._complete(launch.signals)
         self._in_flight.clear()

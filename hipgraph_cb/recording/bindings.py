@@ -27,6 +27,7 @@ from hipgraph_cb.recording.commands import (
 )
 from hipgraph_cb.recording.validation import (
     check_apart,
+    check_list,
     check_open,
     check_owner,
     check_pattern_fit,
@@ -231,6 +232,8 @@ def check_late(recording: Recording, bound: Mapping[int, BoundRange], objects: M
 
 
 def _check_table(bindings: Sequence[Any] | None, used: int) -> None:
+    if bindings is not None:
+        check_list(bindings, "the binding table", "buffers and views")
     if not bindings:
         raise InvalidArgumentError(
             "the recording uses slots and no binding table was given",

@@ -15,7 +15,7 @@ from hipgraph_cb.recording.bindings import COUNTS_ALIGNMENT
 from hipgraph_cb.recording.collecting import ResourceCollector
 from hipgraph_cb.recording.commands import Dimensions, Dispatch, DispatchIndirect, Location, Range
 from hipgraph_cb.recording.pushed import PushedArguments
-from hipgraph_cb.recording.validation import integer, text
+from hipgraph_cb.recording.validation import check_list, integer, text
 from hipgraph_cb.recording.workgroups import check_grid, check_lds, check_size, dimensions, workgroup_size
 
 if TYPE_CHECKING:
@@ -153,6 +153,8 @@ class DispatchMaker:
         """See `CommandBuffer.dispatch`."""
         if label is not None:
             text(label)
+        if type(args) is not list or bindings is not None or reads is not None or writes is not None:
+            _check_lists(args, bindings, reads, writes)
         known = self._plans_by_export.get(id(export))
         plan = self._plan(export) if known is None else known[0]
         given_count, given_size, given_lds = plan.given
@@ -198,6 +200,7 @@ class DispatchMaker:
     ) -> DispatchIndirect:
         """See `CommandBuffer.dispatch_indirect`."""
         text(label)
+        _check_lists(args, bindings, reads, writes)
         plan = self._plan(export)
         counts = self._counts(workgroup_count)
         taken, lds = workgroup_size(plan.export, size), integer(dynamic_lds, "dynamic_lds")
@@ -298,6 +301,17 @@ class DispatchMaker:
         return plan
 
 
+def _check_lists(args: object, bindings: object, reads: object, writes: object) -> None:
+    for name, value, entries in (
+        ("args", args, "arguments"),
+        ("bindings", bindings, "buffers, views and slots"),
+        ("reads", reads, "buffers, views and slots"),
+        ("writes", writes, "buffers, views and slots"),
+    ):
+        if value is not None and type(value) is not list:
+            check_list(value, name, entries)
+
+
 def _is_plain(value: object) -> bool:
     """Whether a part of a shape is what it seems and stays so: no bool, no number of another type, no list."""
     if type(value) is tuple:
@@ -317,5 +331,7 @@ def _pack_hal(
             found="args= and bindings= or constants=",
             allowed="args= in the kernel's own order, or bindings= and constants=",
         )
-    packed: PackedArguments = plan.layout.pack_hal(() if bindings is None else bindings, constants or ())
+    packed: PackedArguments = plan.layout.pack_hal(
+        () if bindings is None else bindings, () if constants is None else constants
+    )
     return packed

@@ -32,7 +32,7 @@ from hipgraph_cb.recording.commands import (
     WaitEvents,
 )
 from hipgraph_cb.recording.recording import Recording
-from hipgraph_cb.recording.validation import text
+from hipgraph_cb.recording.validation import check_list, text
 
 DEEPEST_NESTING = 16
 """Recordings within recordings: the drivers below recurse, and nobody has come near."""
@@ -67,6 +67,8 @@ def _bind(
     resources: ResourceCollector, nested: Recording, bindings: Sequence[object] | None
 ) -> tuple[Location | None, ...]:
     """The places that stand for the slots of the nested recording, checked as far as they are known."""
+    if bindings is not None:
+        check_list(bindings, "bindings", "buffers, views and slots")
     uses = nested.slots
     given = () if bindings is None else bindings
     if len(given) < len(uses):

@@ -7,6 +7,7 @@ command buffer adds which command it was.
 from __future__ import annotations
 
 import operator
+from collections.abc import Sequence
 from typing import Any, Protocol
 
 from hipgraph_cb.errors import FailedPreconditionError, InvalidArgumentError, OutOfRangeError
@@ -43,6 +44,18 @@ def _index(value: object, name: str) -> int:
         found=f"{value!r} ({type(value).__name__})",
         allowed="an int or a NumPy integer",
     )
+
+
+def check_list(value: object, name: str, entries: str) -> None:
+    """Refuse what is no sequence of entries: a single one, a mapping, a text, an iterator.
+
+    Raises:
+        InvalidArgumentError: it is none.
+    """
+    if not isinstance(value, Sequence) or isinstance(value, (str, bytes, bytearray, memoryview)):
+        raise InvalidArgumentError(
+            f"{name} is not a list", found=type(value).__name__, allowed=f"a list or a tuple of {entries}"
+        )
 
 
 def text(value: object, name: str = "label") -> None:
@@ -209,10 +222,11 @@ def check_slot(index: int, capacity: int) -> None:
 def check_owner(kind: str, name: str, device: object, owner: object) -> None:
     """Refuse an object that belongs to another device than the command buffer."""
     if device is not owner:
+        own, other = _device_name(owner), _device_name(device)
         raise InvalidArgumentError(
             f"{name} belongs to another device",
-            found=f"a {kind} of {_device_name(device)}",
-            allowed=f"a {kind} of {_device_name(owner)}, whose command buffer this is",
+            found=f"{with_article(kind)} of {other}{', opened another time' if other == own else ''}",
+            allowed=f"{with_article(kind)} of {own}, whose command buffer this is",
         )
 
 
@@ -225,5 +239,12 @@ def check_open(kind: str, name: str, value: object) -> None:
     """Refuse something that was closed before it was recorded."""
     if getattr(value, "closed", False):
         raise FailedPreconditionError(
-            f"{name} is closed", found=f"a closed {kind}", next_step=f"record with a {kind} that is still open"
+            f"{name} is closed",
+            found=f"a closed {kind}",
+            next_step=f"record with {with_article(kind)} that is still open",
         )
+
+
+def with_article(noun: str) -> str:
+    """`noun` behind "a" or "an"."""
+    return f"{'an' if noun[0] in 'aeiou' else 'a'} {noun}"

@@ -96,3 +96,40 @@ def test_an_executable_may_be_closed_before_the_replay_that_needs_its_kernels(de
     slots.replay(bindings=[x], mode=mode)
     indirect.replay(mode=mode)
     assert x.to_host(np.uint32).tolist() == y.to_host(np.uint32).tolist() == [0, 1, 2, 3]
+
+
+def every_command(device, kernels, target):
+    """A command buffer with all kinds of commands, and a slot."""
+    event, counts = device.event(), device.from_host(np.array([1, 1, 1], np.uint32))
+    with device.command_buffer(binding_capacity=1) as inner:
+        inner.fill_buffer(Slot(0), 1)
+    with device.command_buffer(binding_capacity=1) as cb:
+        cb.fill_buffer(target, 1, length=8)
+        cb.update_buffer(target, bytes(8), offset=8)
+        cb.signal_event(event)
+        cb.execute_commands(inner, bindings=[Slot(0)])
+        cb.execution_barrier()
+        cb.wait_events([event])
+        cb.dispatch_indirect(kernels["workgroup_ids"], counts, args=[target])
+        cb.dispatch(kernels["workgroup_ids"], 1, args=[Slot(0)])
+        cb.reset_event(event)
+        cb.execution_barrier()
+        cb.copy_buffer(target, Slot(0, 0, 16))
+    return cb
+
+
+@pytest.mark.parametrize("replay", [{}, {"mode": "stream"}, {"check": "stream"}])
+def test_what_nobody_holds_goes_at_once_without_garbage_collection(device, kernels, zeros, replay):
+    """Memory of the device that waits for a collection may run out before there is one."""
+    gc.collect()
+    gc.disable()
+    try:
+        bound = zeros(16)
+        cb = every_command(device, kernels, zeros(16))
+        cb.replay(bindings=[bound], **replay)
+        device.synchronize()
+        alive = [weakref.ref(each) for each in (cb, cb.program, cb.recording, bound)]
+        del cb, bound
+        assert [each() for each in alive] == [None] * 4
+    finally:
+        gc.enable()

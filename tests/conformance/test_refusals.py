@@ -5,6 +5,7 @@ import re
 import numpy as np
 import pytest
 
+from hipgraph_cb import open_device
 from hipgraph_cb.errors import HipGraphError, InvalidArgumentError, OutOfRangeError
 from hipgraph_cb.executable.verify import verify
 
@@ -164,3 +165,59 @@ def test_an_opcode_that_does_not_exist_is_named_with_its_address(device, corpus)
         "  pc: ADDRESS (entry +0x0)\n"
         "  workgroup: (0, 0, 0), wave 0"
     )
+
+
+@pytest.mark.parametrize("make", ["allocate", "from_host", "load", "event", "stream", "command_buffer"])
+def test_a_label_is_a_text(device, corpus, make):
+    given = {"allocate": (4,), "from_host": (b"abc",), "load": (corpus("clang/k_cl", device),)}.get(make, ())
+    with pytest.raises(InvalidArgumentError, match="label is not a text"):
+        getattr(device, make)(*given, label=5)
+
+
+@pytest.mark.parametrize("timeout", [-1, float("nan"), "soon", True])
+def test_a_timeout_is_a_number_of_seconds(device, timeout):
+    with device.stream() as stream:
+        for owner in (device, stream):
+            with pytest.raises(InvalidArgumentError, match="synchronize: bad timeout"):
+                owner.synchronize(timeout=timeout)
+
+
+def test_an_element_type_that_numpy_does_not_know_is_refused(device):
+    with pytest.raises(InvalidArgumentError, match="numpy has no such element type"):
+        device.from_host(b"1234").to_host("float33")
+
+
+def test_more_bytes_than_64_bits_count_are_refused_before_the_runtime_sees_them(device):
+    with pytest.raises(OutOfRangeError, match="allocate: size is out of range"):
+        device.allocate(1 << 70)
+
+
+def test_a_program_is_made_of_a_recording_and_a_mapping(device):
+    with device.command_buffer() as cb:
+        pass
+    for given in (None, cb, cb.program):
+        with pytest.raises(InvalidArgumentError, match="program: not a recording"):
+            device.program(given)
+    with pytest.raises(InvalidArgumentError, match="program: resources are no mapping"):
+        device.program(cb.recording, resources=[device.allocate(4)])
+
+
+def test_the_same_gpu_opened_twice_is_two_devices(device):
+    with open_device(device.backend, device=device.ordinal) as other:
+        message = refused(device, lambda cb: cb.fill_buffer(other.allocate(4, label="theirs"), 0))
+        stream = other.stream()
+        with device.command_buffer() as cb:
+            pass
+        with pytest.raises(HipGraphError) as caught:
+            cb.replay(stream=stream)
+    name = f"{device.name} (device {device.ordinal})"
+    assert f"  found: a buffer of {name}, opened another time\n" in message
+    assert caught.value.found == caught.value.allowed.removesuffix(", opened where the program was made")
+
+
+@pytest.mark.parametrize("stream", [-1, 1 << 64, "a stream", 2.0])
+def test_what_is_no_address_of_a_stream_is_refused(device, stream):
+    with device.command_buffer() as cb:
+        cb.fill_buffer(device.allocate(4), 0)
+    with pytest.raises(InvalidArgumentError, match="replay: not a stream"):
+        cb.replay(stream=stream)

@@ -1,6 +1,7 @@
 """Waits are bounded, a timeout says what was waited for, and a failure is raised once."""
 
 import gc
+import threading
 import weakref
 
 import pytest
@@ -112,3 +113,30 @@ def test_a_handle_is_given_back_with_its_last_owner_and_keeps_its_host_memory_un
     del handle
     assert api.calls == [("hipModuleUnload", 0x1000)]
     assert alive() is None
+
+
+class BusyApi(ScriptedApi):
+    """Another thread gives the stream back in the middle of a query."""
+
+    def __init__(self):
+        super().__init__(hipStreamQuery=[(SUCCESS,)], hipStreamDestroy=[(SUCCESS,)])
+        self.meanwhile = None
+
+    def query(self, name, *arguments, where=None):
+        if self.meanwhile is not None:
+            thread = threading.Thread(target=self.meanwhile)
+            thread.start()
+            thread.join()
+        return super().query(name, *arguments, where=where)
+
+
+def test_a_stream_that_a_thread_is_asking_about_is_destroyed_behind_the_question_and_never_asked_again():
+    api = BusyApi()
+    queue = Queue(api, 0x50, "stream `copies`", Handle(api, 0x50, "hipStreamDestroy"))
+    queue.enqueued = 1
+    api.meanwhile = queue.release
+    queue.wait(60)
+    assert [call[0] for call in api.calls] == ["hipStreamQuery", "hipStreamDestroy"]
+    queue.enqueued = 2
+    queue.wait(0)
+    assert len(api.calls) == 2

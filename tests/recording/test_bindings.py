@@ -189,3 +189,16 @@ def test_a_binding_that_overlaps_the_direct_end_of_a_copy_is_refused():
     assert resolve(recording, [other])
     assert resolve(recording, [buffer], objects={0: other})
     assert "overlap" in refused(recording, [other], objects={0: other})
+
+
+@pytest.mark.parametrize("table", [FakeBuffer(64), {0: None, 1: FakeBuffer(64)}, iter([None, FakeBuffer(64)]), "xy", 5])
+def test_a_table_that_is_no_list_is_refused(table):
+    assert refused(FILL, table) == (
+        f"the binding table is not a list\n  found: {type(table).__name__}\n"
+        "  allowed: a list or a tuple of buffers and views"
+    )
+
+
+def test_bindings_of_a_nested_recording_that_are_no_list_are_refused():
+    with pytest.raises(HipGraphError, match="bindings is not a list"):
+        record(lambda cb: cb.execute_commands(FILL, bindings=FakeBuffer(64)))

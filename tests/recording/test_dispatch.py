@@ -293,3 +293,30 @@ def test_two_executables_of_one_code_are_two_resources(cb, x):
     cb.end()
     assert len(cb.recording.resources.executables) == 2
     assert len({entry.content_hash for entry in cb.recording.resources.executables.values()}) == 1
+
+
+@pytest.mark.parametrize("name", ["args", "bindings", "reads", "writes"])
+@pytest.mark.parametrize("make", [lambda x: x, lambda x: {"out": x}, lambda x: (each for each in [x]), lambda x: "x"])
+@pytest.mark.parametrize("verb", ["dispatch", "dispatch_indirect"])
+def test_what_is_no_list_is_refused_as_that(cb, x, kernels, verb, name, make):
+    count = 1 if verb == "dispatch" else x
+    message = refused(lambda: getattr(cb, verb)(kernels["saxpy"], count, 64, **{name: make(x)}, label="odd"))
+    lines = message.splitlines()
+    assert lines[:2] == [f"{name} is not a list", "  where: command 0 'odd' in 'step'"]
+    assert lines[3].startswith("  allowed: a list or a tuple of ")
+
+
+def test_constants_are_an_array_or_another_list_of_words(cb, x, kernels):
+    bits = struct.unpack("<I", struct.pack("<f", 2.5))[0]
+    cb.dispatch(kernels["saxpy"], 1, 64, bindings=[x, x], constants=np.array([bits, 7], np.uint32))
+    cb.dispatch(kernels["saxpy"], 1, 64, bindings=[x, x], constants=(2.5, 7))
+    message = refused(lambda: cb.dispatch(kernels["saxpy"], 1, 64, bindings=[x, x], constants=7))
+    assert "constants are not a list" in message
+    cb.end()
+    assert cb.recording[0] == cb.recording[1]
+
+
+def test_a_float_constant_of_an_integer_parameter_is_refused(cb, x, kernels):
+    message = refused(lambda: cb.dispatch(kernels["saxpy"], 1, 64, bindings=[x, x], constants=[2.5, 7.0]))
+    assert "argument 3 (arg3: uint) does not fit" in message
+    assert "found: the float 7.0" in message

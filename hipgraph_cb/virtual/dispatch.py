@@ -12,6 +12,7 @@ from collections import deque
 from collections.abc import Callable
 from contextlib import nullcontext
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -106,14 +107,9 @@ def _run_in_turns(chunk: Chunk, started: deque[Chunk], interrupted: Callable[[],
 
 
 def _initial_state(launch: Launch, memory: Memory, entry: int, first: int, groups: int) -> State:
-    placement = Placement(
-        kernel=launch.kernel.name,
-        code_address=launch.kernel.code_address,
-        entry=entry,
-        grid_groups=launch.groups,
-        first_group=first,
-        groups=groups,
-        waves_per_group=launch.waves_per_group,
+    kernel = launch.kernel
+    placement = _placement(
+        kernel.name, kernel.code_address, entry, launch.groups, first, groups, launch.waves_per_group
     )
     try:
         return initial_state(launch, memory, placement)
@@ -124,6 +120,9 @@ def _initial_state(launch: Launch, memory: Memory, entry: int, first: int, group
             kernel=launch.kernel.name,
             address=error.address,
         ) from error
+
+
+_placement = lru_cache(maxsize=256)(Placement)  # what is launched again and again stands where it stood
 
 
 def _trace(launch: Launch, path: str) -> DispatchTrace:

@@ -32,13 +32,8 @@ def initial_state(launch: Launch, memory: Memory, placement: Placement) -> State
         MemoryFault: arguments that are to be preloaded do not lie in live memory.
     """
     descriptor = launch.kernel.descriptor
-    state = State(
-        memory,
-        placement,
-        lds_size=launch.lds_size,
-        scratch_size=launch.scratch_size,
-        mode=FloatMode.from_rsrc1(descriptor.compute_pgm_rsrc1).register(),
-    )
+    mode = FloatMode.from_rsrc1(descriptor.compute_pgm_rsrc1).register
+    state = State(memory, placement, lds_size=launch.lds_size, scratch_size=launch.scratch_size, mode=mode)
     _write_user_sgprs(state, launch, memory)
     _write_system_sgprs(state, launch, placement)
     dimensions = (descriptor.compute_pgm_rsrc2 >> 11 & 3) + 1
@@ -126,8 +121,8 @@ def packed_ids(workgroup: Triple, groups: int, dimensions: int) -> NDArray[np.ui
 
 def _existing_lanes(launch: Launch, placement: Placement) -> NDArray[np.bool_] | None:
     """Lanes that stand for a work-item: inside the group, and inside the grid when that ends in the middle of one."""
-    ragged = [bool(size % group) for size, group in zip(launch.grid, launch.workgroup, strict=True)]
-    if not any(ragged) and launch.lanes_per_group % WAVE_SIZE == 0:
+    ragged = launch.ragged
+    if True not in ragged and launch.lanes_per_group % WAVE_SIZE == 0:
         return None
     local = _local_ids(launch.workgroup)
     exists = np.arange(launch.waves_per_group * WAVE_SIZE).reshape(-1, WAVE_SIZE) < launch.lanes_per_group

@@ -115,6 +115,12 @@ class Launch:
         x, y, z = self.groups
         return x * y * z
 
+    @cached_property
+    def ragged(self) -> tuple[bool, bool, bool]:
+        """Whether the grid ends within a workgroup, in x, y, z."""
+        x, y, z = (size % group != 0 for size, group in zip(self.grid, self.workgroup, strict=True))
+        return x, y, z
+
     @property
     def lds_size(self) -> int:
         """Bytes of LDS of one workgroup."""

@@ -233,6 +233,12 @@ class Memory:
         """Whether one live allocation holds all bytes from address `low` up to (not including) `high`."""
         return (self._table or self._new_table()).holds(low, high)
 
+    def range_at(self, address: int) -> tuple[int, int]:
+        """Start and end of the live allocation that holds `address`; of the one met last when none does."""
+        table = self._table or self._new_table()
+        table.holds(address, address + 1)
+        return table.last
+
     def _new_table(self) -> _Table:
         with self._lock:
             table = self._table = _Table(self._starts, self._live)

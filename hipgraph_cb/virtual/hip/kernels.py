@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import ctypes
 import struct
 from collections.abc import Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass
+from contextlib import contextmanager, nullcontext
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, ClassVar
 
 from hipgraph_cb.executable.hidden_args import LaunchShape, write_hidden
@@ -74,34 +75,75 @@ class KernelLaunch:
     dynamic_lds: int
     arguments: bytes
     kind: ClassVar[NodeKind] = NodeKind.KERNEL
+    # By the address of the packet: what a launch from there is, and the bytes that it lays down there.
+    _prepared: dict[int, tuple[Launch, bytes]] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     @property
     def label(self) -> str:
         return f"kernel {self.function.name}"
 
     def run(self, runtime: HipRuntime, gpu: Gpu, operation: Operation | None) -> None:
-        kernel = self.function.kernel
         if self.function.is_unloaded:
             raise CallError(Code.ILLEGAL_ADDRESS, "its module was unloaded; AMD's runtime would run freed memory")
-        kernarg_address, packet_address, queue_address = _place(runtime, gpu, self)
-        x, y, z = (groups * items for groups, items in zip(self.grid, self.block, strict=True))
-        launch = Launch(
-            kernel=kernel,
-            grid=(x, y, z),
-            workgroup=self.block,
-            kernarg_address=kernarg_address,
-            dynamic_lds=self.dynamic_lds,
-            packet_address=packet_address,
-            queue_address=queue_address,
-        )
+        launch = self._place(runtime, gpu)
         watchdog = Watchdog(runtime.settings.watchdog, operation)
         settings = ExecutionSettings(seed=runtime.settings.seed, target=gpu.target.processor)
         try:
-            with _registered_memory(runtime):
+            with _registered_memory(runtime) if runtime.allocations.registered else nullcontext():
                 execute(launch, runtime.memory, interrupted=watchdog.must_stop, settings=settings)
         except DeviceFault as fault:
             watchdog.explain(fault)
             raise
+
+    def _place(self, runtime: HipRuntime, gpu: Gpu) -> Launch:
+        """Write dispatch packet and arguments to device memory; returns the launch that refers to them.
+
+        A worker runs one dispatch at a time, so there is one place per device for them.
+        """
+        size = _EMPTY_PACKET_ROOM + len(self.arguments)
+        if gpu.launch_block_size < size:
+            if gpu.launch_block:
+                runtime.memory.free(gpu.launch_block)
+            gpu.launch_block_size = max(4096, size)
+            gpu.launch_block = runtime.memory.allocate(gpu.launch_block_size, label="kernel arguments")
+        address = gpu.launch_block
+        prepared = self._prepared.get(address)
+        if prepared is None:
+            prepared = self._prepared[address] = self._launch_at(address), self._image(address)
+        launch, image = prepared
+        ctypes.memmove(address, image, size)
+        return launch
+
+    def _launch_at(self, packet: int) -> Launch:
+        x, y, z = (groups * items for groups, items in zip(self.grid, self.block, strict=True))
+        return Launch(
+            kernel=self.function.kernel,
+            grid=(x, y, z),
+            workgroup=self.block,
+            kernarg_address=packet + _EMPTY_PACKET_ROOM,
+            dynamic_lds=self.dynamic_lds,
+            packet_address=packet,
+            queue_address=packet + _PACKET_SIZE,
+        )
+
+    def _image(self, packet: int) -> bytes:
+        """The dispatch packet, an empty queue descriptor and the arguments, as they lie at `packet`."""
+        export = self.function.export
+        header = struct.pack(
+            "<HHHHHHIIIIIQQQQ",
+            _DISPATCH_PACKET_HEADER,
+            3,
+            *self.block,
+            0,
+            *(groups * items for groups, items in zip(self.grid, self.block, strict=True)),
+            export.private_segment_size,
+            export.group_segment_size + self.dynamic_lds,
+            self.function.kernel.descriptor_address,
+            packet + _EMPTY_PACKET_ROOM,
+            0,
+            0,
+        )
+        return header + bytes(_QUEUE_SIZE) + self.arguments
 
 
 @contextmanager
@@ -112,42 +154,6 @@ def _registered_memory(runtime: HipRuntime) -> Iterator[None]:
     yield
     for registered, before in entered:
         registered.leave(runtime.memory, before)
-
-
-def _place(runtime: HipRuntime, gpu: Gpu, launch: KernelLaunch) -> tuple[int, int, int]:
-    """Write arguments and dispatch packet to device memory; returns the addresses of both and of the queue.
-
-    A worker runs one dispatch at a time, so there is one place per device for them.
-    """
-    size = _EMPTY_PACKET_ROOM + len(launch.arguments)
-    if gpu.launch_block_size < size:
-        if gpu.launch_block:
-            runtime.memory.free(gpu.launch_block)
-        gpu.launch_block_size = max(4096, size)
-        gpu.launch_block = runtime.memory.allocate(gpu.launch_block_size, label="kernel arguments")
-    packet = gpu.launch_block
-    queue, kernarg = packet + _PACKET_SIZE, packet + _EMPTY_PACKET_ROOM
-    export = launch.function.export
-    grid = [groups * items for groups, items in zip(launch.grid, launch.block, strict=True)]
-    header = struct.pack(
-        "<HHHHHHIIIIIQQQQ",
-        _DISPATCH_PACKET_HEADER,
-        3,
-        *launch.block,
-        0,
-        *grid,
-        export.private_segment_size,
-        export.group_segment_size + launch.dynamic_lds,
-        launch.function.kernel.descriptor_address,
-        kernarg,
-        0,
-        0,
-    )
-    block = runtime.memory.bytes(packet, size)
-    block[:_PACKET_SIZE] = memoryview(header)
-    block[_PACKET_SIZE:_EMPTY_PACKET_ROOM] = 0
-    block[_EMPTY_PACKET_ROOM:size] = memoryview(launch.arguments)
-    return kernarg, packet, queue
 
 
 def make_launch(

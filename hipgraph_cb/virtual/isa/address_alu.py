@@ -13,7 +13,9 @@ from hipgraph_cb.virtual.isa.operands import (
     field,
     scalar_reader,
 )
+from hipgraph_cb.virtual.isa.pattern import SMALLEST
 from hipgraph_cb.virtual.isa.registry import CompileContext, Compiled, Step, semantics
+from hipgraph_cb.virtual.isa.state import LANES
 from hipgraph_cb.virtual.isa.vector import compile_operation, destination, source_codes
 
 if TYPE_CHECKING:
@@ -49,8 +51,9 @@ def _compile_add(instruction: Instruction, context: CompileContext) -> Compiled:
     amount, register, target = scalar_reader(others[0], instruction.literal), vectors[0], destination(instruction)
 
     def step(state: State) -> None:
-        distance = amount(state)
-        if state.active is None and type(distance) is int:
+        may_be_regular = state.active is None and state.waves * LANES >= SMALLEST
+        distance = amount(state) if may_be_regular else None
+        if type(distance) is int:
             index, already = state.read_moved(register)
             total = state.patterns.distance(index, already + distance)
             if total is not None:

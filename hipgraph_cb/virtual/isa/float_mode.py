@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from functools import lru_cache
+from functools import cached_property, lru_cache
 
 NEAREST_EVEN = 0
 MODE_BITS = 0x3FF | 1 << 23  # of the MODE register: what arithmetic depends on
@@ -46,6 +46,7 @@ class FloatMode:
             fp16_overflow=bool(value >> 23 & 1),
         )
 
+    @cached_property
     def register(self) -> int:
         """`MODE_BITS` of the MODE hardware register."""
         return (

@@ -102,13 +102,15 @@ def load_words_step(instruction: Instruction, addresses: Callable[[State], Addre
     linear = linear_place(instruction)
 
     def step(state: State) -> None:
-        loaded = None
-        if not is_sparse(state):
+        loaded, active = None, state.active
+        if active is None:
             place = linear(state)
-            if place is not None and state.active is None:
+            if place is not None:
                 loaded = load_linear(state, place, count)
-            elif place is not None and state.active is not None and state.active.any():
-                loaded = load_masked(state, place, count, state.active)
+        elif not is_sparse(state):
+            place = linear(state)
+            if place is not None and active.any():
+                loaded = load_masked(state, place, count, active)
         if loaded is None:
             loaded = _load_anything(state, instruction, addresses, count)
         for index, value in enumerate(loaded):

@@ -3,7 +3,7 @@
 They are an accelerator and no second meaning of any instruction: each does what a few lines of numpy say, bit for bit
 (a NaN may have other payload bits), and every caller has those lines for whoever cannot run them. A function here
 returns None, and has done nothing, when it cannot: another processor than x86-64 with AVX2 and FMA, another
-interpreter than CPython with its lock, arrays that are not rows of neighbouring lanes.
+interpreter than CPython with its lock, arrays that are not rows of neighbouring lanes, a place out of bounds.
 
 The calls keep the interpreter's lock. They last some microseconds, and getting the lock back would take longer.
 """
@@ -14,7 +14,6 @@ import ctypes
 import platform
 import sys
 import sysconfig
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -23,9 +22,30 @@ from numpy.typing import NDArray
 
 LIBRARY = Path(__file__).with_name("lane_loops.x86-64.so")
 
-_ARRAY, _NUMBER, _INT = ctypes.py_object, ctypes.c_int64, ctypes.c_int
-_NO_ARRAY = ctypes.c_void_p
-_INDICES = (np.dtype(np.uint32), np.dtype(np.int64))
+_ARRAY, _ARRAY_OR_NULL, _NUMBER, _INT = ctypes.py_object, ctypes.c_void_p, ctypes.c_int64, ctypes.c_int
+_PLACES = (_ARRAY, _NUMBER, _ARRAY, _NUMBER, _INT, _NUMBER, _ARRAY_OR_NULL, _ARRAY_OR_NULL, *[_NUMBER] * 3)
+_ARGUMENTS: dict[str, tuple[Any, ...]] = {
+    "multiply_add_float": (_ARRAY,) * 4,
+    "multiply_add_double": (_ARRAY,) * 4,
+    "choose_u32": (_ARRAY,) * 4,
+    "choose_u64": (_ARRAY,) * 4,
+    "extent": (_ARRAY_OR_NULL, _ARRAY, _NUMBER, _ARRAY_OR_NULL),
+    "gather": (_ARRAY, *_PLACES),
+    "scatter": (_NUMBER, _NUMBER, *_PLACES, _ARRAY),
+    "knows": (_ARRAY, *[_NUMBER] * 5),
+    "can_run": (),
+}
+_MULTIPLY_ADD: dict[Any, str] = {
+    np.dtype(np.float32): "multiply_add_float",
+    np.dtype(np.float64): "multiply_add_double",
+}
+_CHOOSE: dict[Any, str] = {np.dtype(np.uint32): "choose_u32", np.dtype(np.uint64): "choose_u64"}
+_INDEX_SIZES: dict[Any, int] = {np.dtype(np.uint32): 4, np.dtype(np.int64): 8}
+_Extent = ctypes.c_int64 * 2
+
+Bounds = tuple[int, int, int]
+"""So many bytes at each chosen place must lie among those from the second to (not including) the third."""
+UNCHECKED: Bounds = (0, 0, 0)
 
 
 def _load() -> ctypes.PyDLL | None:
@@ -37,7 +57,8 @@ def _load() -> ctypes.PyDLL | None:
         library = ctypes.PyDLL(str(LIBRARY))
     except OSError:  # the file system it lies on may not hold code
         return None
-    library.knows.argtypes = (_ARRAY, *[_NUMBER] * 5)
+    for name, argument_types in _ARGUMENTS.items():
+        getattr(library, name).argtypes = argument_types
     probe = np.zeros((3, 5), np.uint16)[:, :2]
     is_known = library.knows(probe, probe.ctypes.data, *probe.shape, *probe.strides)
     return library if is_known and library.can_run() else None
@@ -46,64 +67,36 @@ def _load() -> ctypes.PyDLL | None:
 LOOPS = _load()
 
 
-def _functions(form: str, kinds: dict[str, Any], argument_types: tuple[Any, ...]) -> dict[Any, Callable[..., int]]:
-    """The loops whose names `form` gives for `kinds`, by the numpy types that these stand for."""
-    if LOOPS is None:
-        return {}
-    found: dict[Any, Callable[..., int]] = {}
-    for kind, key in kinds.items():
-        function = LOOPS[form.format(kind)]
-        function.argtypes = argument_types
-        found[key] = function
-    return found
-
-
-_FLOATS = {"float": np.dtype(np.float32), "double": np.dtype(np.float64)}
-_WORDS = {"u32": np.dtype(np.uint32), "u64": np.dtype(np.uint64)}
-_PLACES = {
-    f"{kind}_u{8 * size}": (dtype, size)
-    for kind, dtype in (("u32", np.dtype(np.uint32)), ("u64", np.dtype(np.int64)))
-    for size in (1, 2, 4)
-}
-_multiply_add = _functions("multiply_add_{}", _FLOATS, (_ARRAY,) * 4)
-_choose = _functions("choose_{}", _WORDS, (_ARRAY,) * 4)
-_extent = _functions("extent_{}", {"u32": _WORDS["u32"], "u64": np.dtype(np.int64)}, (_NO_ARRAY, _ARRAY, _NO_ARRAY))
-_PLACE = (_ARRAY, _NUMBER, _ARRAY, _INT, _NO_ARRAY, _NO_ARRAY)
-_gather = _functions("gather_{}", _PLACES, (_ARRAY, *_PLACE))
-_scatter = _functions("scatter_{}", _PLACES, (*_PLACE, _ARRAY, _NUMBER, _NUMBER))
-
-
 def multiply_add(a: NDArray[Any], b: NDArray[Any], c: NDArray[Any]) -> Any:
     """a * b + c with one rounding to nearest even. All f32, or all f64."""
-    loop = _multiply_add.get(a.dtype)
-    if loop is None:
-        return None
-    shape = a.shape
-    if b.shape != shape or c.shape != shape:
-        shape = np.broadcast(a, b, c).shape
-    result = np.empty(shape, a.dtype)
-    return result if loop(result, a, b, c) else None
+    return _combined(_MULTIPLY_ADD, a, b, c)
 
 
 def choose(lanes: NDArray[np.bool_], chosen: NDArray[Any], other: NDArray[Any]) -> Any:
     """`chosen` in the lanes that are true, else `other`. Both uint32, or both uint64."""
-    loop = _choose.get(chosen.dtype)
-    if loop is None:
+    return _combined(_CHOOSE, lanes, chosen, other)
+
+
+def _combined(names: dict[Any, str], first: NDArray[Any], second: NDArray[Any], third: NDArray[Any]) -> Any:
+    name = names.get(third.dtype)
+    if LOOPS is None or name is None or second.dtype is not third.dtype:
         return None
-    shape = lanes.shape
-    if other.shape != shape or chosen.shape != shape:
-        shape = np.broadcast(lanes, chosen, other).shape
-    result = np.empty(shape, chosen.dtype)
-    return result if loop(result, lanes, chosen, other) else None
+    loop = getattr(LOOPS, name)
+    # Usually one operand has the shape of the result, and then it is the largest of the three.
+    result = np.empty(max(first.shape, second.shape, third.shape), third.dtype)
+    if loop(result, first, second, third):
+        return result
+    result = np.empty(np.broadcast(first, second, third).shape, third.dtype)
+    return result if loop(result, first, second, third) else None
 
 
 def extent(indices: NDArray[Any], lanes: NDArray[np.bool_] | None) -> tuple[int, int] | None:
     """The lowest and the highest of `indices` (uint32, or int64 not below 0) in `lanes`; low > high without any."""
-    loop = _extent.get(indices.dtype)
-    if loop is None:
+    size = _INDEX_SIZES.get(indices.dtype)
+    if LOOPS is None or size is None:
         return None
-    found = (ctypes.c_int64 * 2)()
-    return (found[0], found[1]) if loop(found, indices, None if lanes is None else id(lanes)) else None
+    found = _Extent()
+    return (found[0], found[1]) if LOOPS.extent(found, indices, size, _object(lanes)) else None
 
 
 def gather(
@@ -115,25 +108,27 @@ def gather(
     size: int = 4,
     rows: NDArray[np.int64] | None = None,
     lanes: NDArray[np.bool_] | None = None,
+    bounds: Bounds = UNCHECKED,
 ) -> Any:
-    """The words of `size` bytes at `origin` + (index << shift) + the row's offset, as uint32; 0 in other lanes.
+    """The words of `size` bytes at `origin` + (index << shift) of `memory`, as uint32; 0 in lanes that are not chosen.
 
-    The caller has checked that they lie in `memory`. They need no alignment.
+    They need no alignment.
 
     Args:
         indices: uint32, or int64 not below 0.
-        rows: an offset a wave, [waves, 1].
+        rows: an offset a wave that is added to its places, [waves, 1].
         lanes: which lanes, [waves, 64]; None for all.
+        bounds: checked without `rows`; None is returned where a chosen lane keeps not to them.
     """
-    loop = _gather.get((indices.dtype, size))
-    if loop is None:
+    item = _INDEX_SIZES.get(indices.dtype)
+    if LOOPS is None or item is None:
         return None
     shape = indices.shape if lanes is None else lanes.shape
     if rows is not None and len(rows) != shape[0]:
         shape = (len(rows), shape[1])
     result = np.empty(shape, np.uint32)
-    place = (memory, origin, indices, shift, _object(rows), _object(lanes))
-    return result if loop(result, *place) else None
+    at = (memory, origin, indices, item, shift, size, _object(rows), _object(lanes), *bounds)
+    return result if LOOPS.gather(result, *at) else None
 
 
 def scatter(
@@ -141,21 +136,23 @@ def scatter(
     origin: int,
     indices: NDArray[Any],
     values: NDArray[np.uint32],
-    shape: tuple[int, int],
+    shape: tuple[int, ...],
     shift: int = 0,
     *,
     size: int = 4,
     rows: NDArray[np.int64] | None = None,
     lanes: NDArray[np.bool_] | None = None,
+    bounds: Bounds = UNCHECKED,
 ) -> bool:
     """Write `values` to the places that `gather` reads; of two lanes that name one place the higher wins.
 
-    `shape`: waves and lanes, to which everything broadcasts. False when it was not done.
+    `shape`: waves and lanes, to which everything broadcasts. False when nothing was written.
     """
-    loop = _scatter.get((indices.dtype, size))
-    if loop is None:
+    item = _INDEX_SIZES.get(indices.dtype)
+    if LOOPS is None or item is None:
         return False
-    return bool(loop(memory, origin, indices, shift, _object(rows), _object(lanes), values, *shape))
+    at = (memory, origin, indices, item, shift, size, _object(rows), _object(lanes), *bounds)
+    return bool(LOOPS.scatter(*shape, *at, values))
 
 
 def _object(array: NDArray[Any] | None) -> int | None:

@@ -148,19 +148,13 @@ def lds_read(state: State, instruction: Instruction, register: int, offset: int,
 
 def _gathered(state: State, address: Vector32, offset: int, count: int) -> list[Vector32] | None:
     """Words of the active lanes; None where one of them is outside."""
-    if not _is_inside(state, address, offset + 4 * count):
-        return None
     memory, rows, lanes = state.lds.reshape(-1), state.lds_rows, state.active
-    words = [
-        lane_loops.gather(memory, offset + 4 * position, address, rows=rows, lanes=lanes) for position in range(count)
-    ]
-    return None if words[0] is None else words
-
-
-def _is_inside(state: State, address: Vector32, end: int) -> bool:
-    """Whether the bytes up to `end` behind each active lane's address are in its workgroup's LDS."""
-    found = lane_loops.extent(address, state.active)
-    return found is not None and (found[0] > found[1] or found[1] + end <= state.lds_size)
+    bounds = 4 * count, 0, state.lds_size
+    first = lane_loops.gather(memory, offset, address, rows=rows, lanes=lanes, bounds=bounds)
+    if first is None:
+        return None
+    places = range(offset + 4, offset + 4 * count, 4)
+    return [first, *(lane_loops.gather(memory, place, address, rows=rows, lanes=lanes) for place in places)]
 
 
 def word_places(state: State, address: Vector32) -> WordPlaces:
@@ -262,13 +256,13 @@ def _write_step(instruction: Instruction, places: list[tuple[str, int]], count: 
 
 def _scattered(state: State, address: Vector32, offset: int, values: list[Vector32]) -> bool:
     """Write words of the active lanes; False, and nothing written, where that takes the general way."""
-    if lane_loops.LOOPS is None or not _is_inside(state, address, offset + 4 * len(values)):
-        return False
-    memory, rows, lanes = state.lds.reshape(-1), state.lds_rows, state.active
-    return all(
-        lane_loops.scatter(memory, offset + 4 * position, address, value, state.shape, rows=rows, lanes=lanes)
-        for position, value in enumerate(values)
-    )
+    memory, rows, lanes, shape = state.lds.reshape(-1), state.lds_rows, state.active, state.shape
+    bounds = 4 * len(values), 0, state.lds_size
+    for place, value in zip(range(offset, offset + 4 * len(values), 4), values, strict=True):
+        if not lane_loops.scatter(memory, place, address, value, shape, rows=rows, lanes=lanes, bounds=bounds):
+            return False
+        bounds = lane_loops.UNCHECKED
+    return True
 
 
 def _write_words(state: State, address: Vector32, offset: int, values: list[Vector32]) -> bool:

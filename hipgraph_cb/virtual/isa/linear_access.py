@@ -74,6 +74,8 @@ def load_linear(state: State, place: Linear, count: int) -> list[Vector32] | Non
     origin, index, shift = place
     memory = state.memory
     pattern = state.patterns.of(index)
+    if pattern is None and lane_loops.LOOPS is not None:
+        return _gathered(state, place, count, None)
     if not _is_inside(state, place, pattern, count, None):
         return None
     if pattern is not None:
@@ -81,9 +83,6 @@ def load_linear(state: State, place: Linear, count: int) -> list[Vector32] | Non
         if origin & 3 or not pattern.is_aligned(unit):
             return None
         return [pattern.load(memory.u8, origin + 4 * position, unit).reshape(index.shape) for position in range(count)]
-    words = _gathered(state, place, count, None)
-    if words is not None:
-        return words
     found = _word_indices(place)
     if found is None:
         return None
@@ -96,10 +95,8 @@ def load_linear(state: State, place: Linear, count: int) -> list[Vector32] | Non
 
 def load_masked(state: State, place: Linear, count: int, lanes: Bits) -> list[Vector32] | None:
     """Like `load_linear` of the lanes in `lanes` (not empty, [waves, 64]); the others hold anything."""
-    if lane_loops.LOOPS is not None and _is_inside(state, place, None, count, lanes):
-        words = _gathered(state, place, count, lanes)
-        if words is not None:
-            return words
+    if lane_loops.LOOPS is not None:
+        return _gathered(state, place, count, lanes)
     index = state.full(place.indices)
     safe = index.flat[int(lanes.argmax())]
     dense = np.bitwise_xor(index, safe)
@@ -108,24 +105,12 @@ def load_masked(state: State, place: Linear, count: int, lanes: Bits) -> list[Ve
     return load_linear(state, place._replace(indices=dense), count)
 
 
-def _gathered(state: State, place: Linear, count: int, lanes: Bits | None) -> list[Vector32] | None:
-    """Words that are known to be inside, zero in other lanes."""
-    origin, index, shift = place
-    words = []
-    for position in range(count):
-        word = lane_loops.gather(state.memory.u8, origin + 4 * position, index, shift, lanes=lanes)
-        if word is None:
-            return None
-        words.append(word)
-    return words
-
-
 def store_linear(state: State, place: Linear, values: list[Vector32]) -> bool:
     """Consecutive words of the active lanes, as `store_words` does it; False where that is not possible."""
     index = state.full(place.indices)
     pattern = state.patterns.of(place.indices) if state.active is None and index is place.indices else None
     if pattern is None and lane_loops.LOOPS is not None:
-        return _is_inside(state, place, None, len(values), state.active) and _scatter(state, place, values)
+        return _scattered(state, place, values)
     if state.active is not None:
         index = active_only(state, index)
         if not index.size:
@@ -148,14 +133,44 @@ def store_linear(state: State, place: Linear, values: list[Vector32]) -> bool:
     return True
 
 
-def _scatter(state: State, place: Linear, values: list[Vector32]) -> bool:
-    """Store words of the active lanes that are known to be inside; False when nothing was stored."""
+def _gathered(state: State, place: Linear, count: int, lanes: Bits | None) -> list[Vector32] | None:
+    """Words by machine code, zero in lanes that are not chosen; None where that cannot be done."""
     origin, index, shift = place
-    memory, shape, lanes = state.memory.u8, state.shape, state.active
-    return all(
-        lane_loops.scatter(memory, origin + 4 * position, index, value, shape, shift, lanes=lanes)
-        for position, value in enumerate(values)
-    )
+    memory = state.memory
+    bounds = _likely_bounds(state, place, count)
+    first = lane_loops.gather(memory.u8, origin, index, shift, lanes=lanes, bounds=bounds)
+    if first is None:
+        if not _is_inside(state, place, None, count, lanes):
+            return None
+        first = lane_loops.gather(memory.u8, origin, index, shift, lanes=lanes)
+        if first is None:
+            return None
+    places = range(origin + 4, origin + 4 * count, 4)
+    return [first, *(lane_loops.gather(memory.u8, other, index, shift, lanes=lanes) for other in places)]
+
+
+def _scattered(state: State, place: Linear, values: list[Vector32]) -> bool:
+    """Store words of the active lanes by machine code; False where that cannot be done."""
+    origin, index, shift = place
+    memory, shape, lanes = state.memory, state.shape, state.active
+    bounds = _likely_bounds(state, place, len(values))
+    for position, value in enumerate(values):
+        at = memory.u8, origin + 4 * position, index, value, shape, shift
+        if not lane_loops.scatter(*at, lanes=lanes, bounds=bounds) and (
+            position
+            or not _is_inside(state, place, None, len(values), lanes)
+            or not lane_loops.scatter(*at, lanes=lanes)
+        ):
+            return False
+        bounds = lane_loops.UNCHECKED
+    return True
+
+
+def _likely_bounds(state: State, place: Linear, count: int) -> lane_loops.Bounds:
+    """That `count` words lie in the allocation that the origin lies in, as nearly all do."""
+    base = state.memory.base
+    start, end = state.memory.range_at(base + place.origin)
+    return 4 * count, start - base, end - base
 
 
 def _is_inside(state: State, place: Linear, pattern: Pattern | None, count: int, lanes: Bits | None) -> bool:
@@ -164,10 +179,9 @@ def _is_inside(state: State, place: Linear, pattern: Pattern | None, count: int,
     low, high = (pattern.low, pattern.high) if pattern is not None else _extent(indices, lanes)
     if low > high:
         return True
-    base = state.memory.base + origin
-    return origin + (low << shift) >= 0 and state.memory.holds(
-        base + (low << shift), base + (high << shift) + 4 * count
-    )
+    first, last = origin + (low << shift), origin + (high << shift)
+    base = state.memory.base
+    return first >= 0 and state.memory.holds(base + first, base + last + 4 * count)
 
 
 def _extent(indices: Vector32, lanes: Bits | None) -> tuple[int, int]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 from hipgraph_cb.virtual.faults import DeviceFault, FaultKind
@@ -29,7 +30,7 @@ class Placement:
     groups: int
     waves_per_group: int
 
-    @property
+    @cached_property
     def waves(self) -> int:
         return self.groups * self.waves_per_group
 

@@ -48,7 +48,7 @@ def _compile_load(instruction: Instruction, context: CompileContext) -> Compiled
     def step(state: State) -> None:
         address = state.read_sgpr64(base)
         distance = offset(state)
-        if isinstance(address, int) and isinstance(distance, int):
+        if type(address) is int and type(distance) is int:
             load_uniform(state, instruction, (address + distance) & ~3, destination, count)
         else:
             addresses = np.asarray(address, np.uint64).view(np.int64) + distance
@@ -126,8 +126,7 @@ def load_uniform(state: State, instruction: Instruction, address: int, destinati
     if count == 0:
         return
     wave = 0 if state.running is None else int(state.running.argmax())
-    for position, word in enumerate(_words_at(state, instruction, address, count, wave).tolist()):
-        state.write_sgpr(destination + position, word)
+    state.write_sgprs(destination, _words_at(state, instruction, address, count, wave).tolist())
 
 
 def load_per_wave(

@@ -360,6 +360,14 @@ class State:
             value = self._blend_scalar(value, self.read_sgpr(register), _U32)
         self._sgpr[register] = value
 
+    def write_sgprs(self, register: int, values: list[int]) -> None:
+        """Write consecutive scalar registers of the waves that run, the same in all of them."""
+        if self._group is None and register + len(values) <= EXEC:
+            self._sgpr[register : register + len(values)] = values
+        else:
+            for index, value in enumerate(values, register):
+                self.write_sgpr(index, value)
+
     def write_sgpr64(self, register: int, value: Scalar64) -> None:
         """Write a pair of scalar registers. `value`: an int in 0..2**64-1, uint64 [waves, 1], or a `LaneMask`."""
         if register == EXEC:
@@ -367,8 +375,7 @@ class State:
         elif isinstance(value, LaneMask):
             self.write_mask(register, value.bits)
         elif isinstance(value, int):
-            self.write_sgpr(register, value & MASK32)
-            self.write_sgpr(register + 1, value >> 32)
+            self.write_sgprs(register, [value & MASK32, value >> 32])
         else:
             self.write_sgpr(register, value.astype(_U32))
             self.write_sgpr(register + 1, (value >> _HALF).astype(_U32))
@@ -426,7 +433,7 @@ class State:
         running = self.running
         if running is not None:
             bits = np.where(running, bits, True if self._exec is None else self._exec)
-        self.set_exec(None if bits.all() else bits)
+        self.set_exec(None if np.logical_and.reduce(bits, axis=None) else bits)
 
     def set_exec(self, bits: Bits | None) -> None:
         """Set EXEC of all waves; None turns every lane on."""
@@ -468,7 +475,7 @@ class State:
         elif self._exec is None:
             self.active = np.array(np.broadcast_to(self._group, self.shape))
         else:
-            self.active = self._exec & self._group
+            self.active = np.logical_and(self._exec, self._group, order="C")
 
     @contextmanager
     def narrowed(self, lanes: Bits) -> Iterator[None]:

@@ -10,5 +10,3 @@ def each_way(request, monkeypatch):
     """Once with the machine code of lane_loops.py, where it can run, and once with numpy alone."""
     if request.param == "numpy":
         monkeypatch.setattr(lane_loops, "LOOPS", None)
-        for table in ("_multiply_add", "_choose", "_extent", "_gather", "_scatter"):
-            monkeypatch.setattr(lane_loops, table, {})

@@ -135,3 +135,21 @@ def test_a_register_may_be_a_broadcast_or_the_rows_of_another_array():
     result = lane_loops.multiply_add(rows, repeated, repeated[:, :1])
     expected = (rows.astype(np.float64) * repeated + repeated[:, :1]).astype(np.float32)
     assert np.array_equal(result, expected)
+
+
+@needs_loops
+@pytest.mark.parametrize("dtype", [np.uint32, np.int64])
+def test_what_leaves_its_bounds_is_declined_whole(dtype):
+    memory = np.zeros(4096, np.uint8)
+    indices = np.arange(64).astype(dtype).reshape(1, -1)
+    values = np.ones((1, 64), np.uint32)
+    lanes = np.arange(64).reshape(1, -1) < 60
+    for bounds in [(4, 17, 4096), (4, 0, 16 + 63 * 4 + 3), (8, 0, 16 + 63 * 4 + 7)]:
+        assert lane_loops.gather(memory, 16, indices, 2, bounds=bounds) is None
+        assert not lane_loops.scatter(memory, 16, indices, values, (1, 64), 2, bounds=bounds)
+    assert not memory.any()
+    assert lane_loops.gather(memory, 16, indices, 2, bounds=(4, 16, 16 + 64 * 4)) is not None
+    assert lane_loops.gather(memory, 16, indices, 2, lanes=lanes, bounds=(4, 16, 16 + 60 * 4)) is not None
+    assert lane_loops.scatter(memory, 16, indices, values, (1, 64), 2, lanes=lanes, bounds=(4, 16, 16 + 60 * 4))
+    nobody = np.zeros_like(lanes)
+    assert not lane_loops.gather(memory, 16, indices, 2, lanes=nobody, bounds=(4, 0, 0)).any()

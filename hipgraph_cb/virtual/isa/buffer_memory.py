@@ -14,7 +14,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hipgraph_cb.virtual.isa.global_memory import NARROW_LOADS, NARROW_STORES, WORDS, narrow_result, vector_register
-from hipgraph_cb.virtual.isa.lane_mask import all_ones
 from hipgraph_cb.virtual.isa.lds_transfer import store_to_lds
 from hipgraph_cb.virtual.isa.linear_access import (
     Linear,
@@ -173,8 +172,7 @@ def _load_linear(state: State, given: LinearRange, count: int) -> list[Vector32]
         return load_linear(state, given.place, count)
     if not lanes.any():
         return [constant32(0)] * count
-    loaded = load_masked(state, given.place, count, lanes)
-    return None if loaded is None else [word & all_ones(lanes) for word in loaded]
+    return load_masked(state, given.place, count, lanes)
 
 
 def _store_linear(state: State, given: LinearRange, words: list[Vector32]) -> bool:

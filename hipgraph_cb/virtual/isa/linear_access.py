@@ -27,11 +27,20 @@ NO_SADDR = 0x7F
 
 
 class Linear(NamedTuple):
-    """Bytes `origin` + (`indices` << `shift`) of the arena. `origin` may be negative; `indices`: any register shape."""
+    """Bytes `origin` + (`indices` << `shift`) of the arena, plus `rows` of the wave ([waves, 1], none below 0).
+
+    `origin` may be negative; `indices`: any register shape. Only machine code knows `rows`.
+    """
 
     origin: int
     indices: Vector32
     shift: int
+    rows: NDArray[np.int64] | None = None
+
+    @property
+    def reach(self) -> int:
+        """How far the furthest row lies."""
+        return 0 if self.rows is None else int(self.rows.max())
 
 
 def linear_place(instruction: Instruction) -> Callable[[State], Linear | None]:
@@ -61,7 +70,11 @@ def linear_place(instruction: Instruction) -> Callable[[State], Linear | None]:
 
 def from_origins(state: State, origins: NDArray[np.int64], index: Vector32) -> Linear | None:
     """`origins` (bytes of the arena, [waves, 1]) plus `index`; None when they are too far apart for 32 bits."""
+    if state.running is not None:
+        origins = np.where(state.running, origins, origins[int(state.running.argmax())])
     first = int(origins.min())
+    if lane_loops.LOOPS is not None:
+        return Linear(first, index, 0, np.broadcast_to(origins - first, (state.waves, 1)))
     if int(origins.max()) - first + int(index.max()) >= 1 << 32:
         return None
     indices = index + (origins - first).astype(np.uint32)
@@ -71,9 +84,9 @@ def from_origins(state: State, origins: NDArray[np.int64], index: Vector32) -> L
 
 def load_linear(state: State, place: Linear, count: int) -> list[Vector32] | None:
     """`count` words of every lane, inactive ones too; None where that is not possible."""
-    origin, index, shift = place
+    origin, index, shift, rows = place
     memory = state.memory
-    pattern = state.patterns.of(index)
+    pattern = state.patterns.of(index) if rows is None else None
     if pattern is None and lane_loops.LOOPS is not None:
         return _gathered(state, place, count, None)
     if not _is_inside(state, place, pattern, count, None):
@@ -94,21 +107,24 @@ def load_linear(state: State, place: Linear, count: int) -> list[Vector32] | Non
 
 
 def load_masked(state: State, place: Linear, count: int, lanes: Bits) -> list[Vector32] | None:
-    """Like `load_linear` of the lanes in `lanes` (not empty, [waves, 64]); the others hold anything."""
+    """Like `load_linear` of the lanes in `lanes` (not empty, [waves, 64]); 0 in the others."""
     if lane_loops.LOOPS is not None:
         return _gathered(state, place, count, lanes)
     index = state.full(place.indices)
     safe = index.flat[int(lanes.argmax())]
+    chosen = all_ones(lanes)
     dense = np.bitwise_xor(index, safe)
-    dense &= all_ones(lanes)
+    dense &= chosen
     dense ^= safe
-    return load_linear(state, place._replace(indices=dense), count)
+    loaded = load_linear(state, place._replace(indices=dense), count)
+    return None if loaded is None else [word & chosen for word in loaded]
 
 
 def store_linear(state: State, place: Linear, values: list[Vector32]) -> bool:
     """Consecutive words of the active lanes, as `store_words` does it; False where that is not possible."""
     index = state.full(place.indices)
-    pattern = state.patterns.of(place.indices) if state.active is None and index is place.indices else None
+    may_be_regular = state.active is None and index is place.indices and place.rows is None
+    pattern = state.patterns.of(place.indices) if may_be_regular else None
     if pattern is None and lane_loops.LOOPS is not None:
         return _scattered(state, place, values)
     if state.active is not None:
@@ -135,31 +151,31 @@ def store_linear(state: State, place: Linear, values: list[Vector32]) -> bool:
 
 def _gathered(state: State, place: Linear, count: int, lanes: Bits | None) -> list[Vector32] | None:
     """Words by machine code, zero in lanes that are not chosen; None where that cannot be done."""
-    origin, index, shift = place
+    origin, index, shift, rows = place
     memory = state.memory
     bounds = _likely_bounds(state, place, count)
-    first = lane_loops.gather(memory.u8, origin, index, shift, lanes=lanes, bounds=bounds)
+    first = lane_loops.gather(memory.u8, origin, index, shift, rows=rows, lanes=lanes, bounds=bounds)
     if first is None:
         if not _is_inside(state, place, None, count, lanes):
             return None
-        first = lane_loops.gather(memory.u8, origin, index, shift, lanes=lanes)
+        first = lane_loops.gather(memory.u8, origin, index, shift, rows=rows, lanes=lanes)
         if first is None:
             return None
-    places = range(origin + 4, origin + 4 * count, 4)
-    return [first, *(lane_loops.gather(memory.u8, other, index, shift, lanes=lanes) for other in places)]
+    others = range(origin + 4, origin + 4 * count, 4)
+    return [first, *(lane_loops.gather(memory.u8, other, index, shift, rows=rows, lanes=lanes) for other in others)]
 
 
 def _scattered(state: State, place: Linear, values: list[Vector32]) -> bool:
     """Store words of the active lanes by machine code; False where that cannot be done."""
-    origin, index, shift = place
+    origin, index, shift, rows = place
     memory, shape, lanes = state.memory, state.shape, state.active
     bounds = _likely_bounds(state, place, len(values))
     for position, value in enumerate(values):
         at = memory.u8, origin + 4 * position, index, value, shape, shift
-        if not lane_loops.scatter(*at, lanes=lanes, bounds=bounds) and (
+        if not lane_loops.scatter(*at, rows=rows, lanes=lanes, bounds=bounds) and (
             position
             or not _is_inside(state, place, None, len(values), lanes)
-            or not lane_loops.scatter(*at, lanes=lanes)
+            or not lane_loops.scatter(*at, rows=rows, lanes=lanes)
         ):
             return False
         bounds = lane_loops.UNCHECKED
@@ -170,16 +186,16 @@ def _likely_bounds(state: State, place: Linear, count: int) -> lane_loops.Bounds
     """That `count` words lie in the allocation that the origin lies in, as nearly all do."""
     base = state.memory.base
     start, end = state.memory.range_at(base + place.origin)
-    return 4 * count, start - base, end - base
+    return 4 * count, start - base, end - base - place.reach
 
 
 def _is_inside(state: State, place: Linear, pattern: Pattern | None, count: int, lanes: Bits | None) -> bool:
     """Whether all words of `lanes` (None: of all) are in one live allocation; true also when no lane is chosen."""
-    origin, indices, shift = place
+    origin, indices, shift, _ = place
     low, high = (pattern.low, pattern.high) if pattern is not None else _extent(indices, lanes)
     if low > high:
         return True
-    first, last = origin + (low << shift), origin + (high << shift)
+    first, last = origin + (low << shift), origin + (high << shift) + place.reach
     base = state.memory.base
     return first >= 0 and state.memory.holds(base + first, base + last + 4 * count)
 
@@ -195,7 +211,7 @@ def _extent(indices: Vector32, lanes: Bits | None) -> tuple[int, int]:
 
 def _word_indices(place: Linear) -> tuple[int, NDArray[np.intp]] | None:
     """A word of the arena, and the distances of the lanes from it in words; None when some are misaligned."""
-    origin, index, shift = place
+    origin, index, shift, _ = place
     if origin & 3 or (shift < 2 and misaligned(index << np.uint32(shift))):
         return None
     indices = (index >> np.uint32(2 - shift) if shift < 2 else index).astype(np.intp)

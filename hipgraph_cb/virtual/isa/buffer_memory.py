@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hipgraph_cb.virtual.isa.global_memory import NARROW_LOADS, NARROW_STORES, WORDS, narrow_result, vector_register
+from hipgraph_cb.virtual.isa.lane_mask import any_set
 from hipgraph_cb.virtual.isa.lds_transfer import store_to_lds
 from hipgraph_cb.virtual.isa.linear_access import (
     Linear,
@@ -170,7 +171,7 @@ def _load_linear(state: State, given: LinearRange, count: int) -> list[Vector32]
         return None
     if lanes is True:
         return load_linear(state, given.place, count)
-    if not lanes.any():
+    if not any_set(lanes):
         return [constant32(0)] * count
     return load_masked(state, given.place, count, lanes)
 
@@ -237,7 +238,7 @@ def _compile_load(instruction: Instruction, context: CompileContext) -> Compiled
 def _load_word(state: State, instruction: Instruction, place: Places, index: int) -> Vector32:
     lanes = in_range(state, place, 4 * index + 4)
     word = np.zeros(state.shape, np.uint32)
-    if lanes.any():
+    if any_set(lanes):
         offsets = live_offsets(state, instruction, place.addresses + 4 * index, lanes, 4)
         word[lanes] = load_words(state.memory.u8, offsets, 1)[0]
     return word
@@ -265,7 +266,7 @@ def _compile_store(instruction: Instruction, context: CompileContext) -> Compile
         place = places(state)
         for index in range(count):
             lanes = in_range(state, place, 4 * index + 4)
-            if lanes.any():
+            if any_set(lanes):
                 offsets = live_offsets(state, instruction, place.addresses + 4 * index, lanes, 4)
                 store_words(state.memory.u8, offsets, [_chosen(state, source + index, lanes)])
 
@@ -290,7 +291,7 @@ def _compile_narrow_load(instruction: Instruction, context: CompileContext) -> C
         place = places(state)
         lanes = in_range(state, place, form.size)
         value = np.zeros(state.shape, np.uint32)
-        if lanes.any():
+        if any_set(lanes):
             offsets = live_offsets(state, instruction, place.addresses, lanes, form.size)
             value[lanes] = load_narrow(state.memory.u8, offsets, form.size)
         result = narrow_result(state, destination, value, form)
@@ -311,7 +312,7 @@ def _compile_narrow_store(instruction: Instruction, context: CompileContext) -> 
     def step(state: State) -> None:
         place = places(state)
         lanes = in_range(state, place, form.size)
-        if lanes.any():
+        if any_set(lanes):
             offsets = live_offsets(state, instruction, place.addresses, lanes, form.size)
             value = _chosen(state, source, lanes)
             store_narrow(state.memory.u8, offsets, value >> np.uint32(16) if form.half else value, form.size)

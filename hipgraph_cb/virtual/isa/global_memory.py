@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from hipgraph_cb.virtual.isa.lane_mask import any_set
 from hipgraph_cb.virtual.isa.linear_access import NO_SADDR, linear_place, load_linear, load_masked, store_linear
 from hipgraph_cb.virtual.isa.memory_access import (
     Addresses,
@@ -109,7 +110,7 @@ def load_words_step(instruction: Instruction, addresses: Callable[[State], Addre
                 loaded = load_linear(state, place, count)
         elif not is_sparse(state):
             place = linear(state)
-            if place is not None and active.any():
+            if place is not None and any_set(active):
                 loaded = load_masked(state, place, count, active)
         if loaded is None:
             loaded = _load_anything(state, instruction, addresses, count)

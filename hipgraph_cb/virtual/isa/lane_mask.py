@@ -32,10 +32,25 @@ class LaneMask:
     def any(self) -> bool | NDArray[np.bool_]:
         """Whether a wave has a bit set: one bool when that is the same for all waves, else [waves, 1]."""
         if self._any is None:
-            found: NDArray[np.bool_] = np.asarray(self.bits.any(axis=1, keepdims=True))
-            first = bool(found.flat[0])
-            self._any = first if bool((found == first).all()) else found
+            bits = self.bits
+            if not any_set(bits):
+                self._any = False
+            elif len(bits) == 1:
+                self._any = True
+            else:
+                found = self.words(len(bits)) != 0
+                self._any = all_set(found) or found
         return self._any
+
+
+def any_set(bits: NDArray[np.bool_]) -> bool:
+    """Whether some bit is set. Several times faster than `bits.any()`, and done at the first that is."""
+    return bool(bits.item(bits.argmax()))
+
+
+def all_set(bits: NDArray[np.bool_]) -> bool:
+    """Whether all bits are set; see `any_set`."""
+    return bool(bits.item(bits.argmin()))
 
 
 def bits_of_number(value: int | NDArray[np.uint64] | LaneMask) -> NDArray[np.bool_]:

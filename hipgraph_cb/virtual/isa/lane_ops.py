@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from hipgraph_cb.virtual.isa.integer_alu import bit_count
+from hipgraph_cb.virtual.isa.lane_mask import all_set
 from hipgraph_cb.virtual.isa.operands import VGPR_BASE, scalar_reader, vector_reader32
 from hipgraph_cb.virtual.isa.registry import CompileContext, Compiled, UnsupportedInstruction, semantics
 from hipgraph_cb.virtual.isa.results import result_writer
@@ -51,7 +52,7 @@ def pick_lane(state: State, value: Any, lane: Any) -> Any:
     running = state.running
     if running is not None:
         wanted = picked[running]
-        return int(wanted[0]) if (wanted == wanted[0]).all() else picked
+        return int(wanted[0]) if all_set(wanted == wanted[0]) else picked
     return uniform(picked)
 
 

@@ -23,7 +23,7 @@ from hipgraph_cb.virtual.faults import DeviceFault, FaultKind
 from hipgraph_cb.virtual.isa.control import Barrier, Branch, ConditionalBranch, ControlFlow, EndProgram, Jump, SetMode
 from hipgraph_cb.virtual.isa.decode import UnknownInstruction
 from hipgraph_cb.virtual.isa.float_mode import FloatMode
-from hipgraph_cb.virtual.isa.lane_mask import LaneMask
+from hipgraph_cb.virtual.isa.lane_mask import LaneMask, any_set
 from hipgraph_cb.virtual.isa.placement import text_of
 from hipgraph_cb.virtual.isa.state import uniform
 
@@ -193,9 +193,9 @@ class Chunk:
         if not isinstance(taken, (bool, np.bool_)):
             members = self._live if self._members is None else self._members
             going = members & taken
-            if going.any():
+            if any_set(going):
                 staying = members & ~going
-                if staying.any():
+                if any_set(staying):
                     return self._part(((control.target, going), (end, staying)), control.target < end)
                 taken = True
             else:
@@ -287,10 +287,10 @@ class Chunk:
         self._passes[complete] += 1
         for place, members in list(self._parked.items()):
             freed, kept = members & free, members & ~free
-            if freed.any():
+            if any_set(freed):
                 fewest = self._passes[freed.reshape(-1, count).any(axis=1)].min()
                 self._add(place, int(fewest) // BARRIER_PATIENCE, freed)
-            if kept.any():
+            if any_set(kept):
                 self._parked[place] = kept
             else:
                 del self._parked[place]

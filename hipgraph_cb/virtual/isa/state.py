@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 from hipgraph_cb.virtual.faults import DeviceFault, FaultKind
 from hipgraph_cb.virtual.isa import lane_loops
-from hipgraph_cb.virtual.isa.lane_mask import LaneMask, all_ones, bits_of_number, choose
+from hipgraph_cb.virtual.isa.lane_mask import LaneMask, all_ones, all_set, any_set, bits_of_number, choose
 from hipgraph_cb.virtual.isa.pattern import Patterns
 from hipgraph_cb.virtual.isa.scaled_index import ScaledIndex
 
@@ -68,7 +68,7 @@ def _rows(placement: Placement, stride: int) -> NDArray[np.int64]:
 def uniform(values: NDArray[Any]) -> Any:
     """`values` (waves, 1) as a Python int when all are equal, else unchanged."""
     first = values.flat[0]
-    return int(first) if (values == first).all() else values
+    return int(first) if all_set(values == first) else values
 
 
 def join(low: Vector32, high: Vector32) -> Vector64:
@@ -433,7 +433,7 @@ class State:
         running = self.running
         if running is not None:
             bits = np.where(running, bits, True if self._exec is None else self._exec)
-        self.set_exec(None if np.logical_and.reduce(bits, axis=None) else bits)
+        self.set_exec(None if all_set(bits) else bits)
 
     def set_exec(self, bits: Bits | None) -> None:
         """Set EXEC of all waves; None turns every lane on."""
@@ -500,7 +500,7 @@ class State:
         if self._group is not None:
             new = value.any() if isinstance(value, LaneMask) else value
             value = np.where(self._group, new, self.read_scc())
-            if value.all() or not value.any():
+            if all_set(value) or not any_set(value):
                 value = bool(value.flat[0])
         self._scc = value
 

@@ -11,6 +11,7 @@ from hipgraph_cb.capture import archive
 from hipgraph_cb.capture.document import inside
 from hipgraph_cb.capture.expected import Expected
 from hipgraph_cb.capture.memory import Key, given_contents, given_expected
+from hipgraph_cb.errors import FailedPreconditionError
 from hipgraph_cb.recording.recording import Recording
 from hipgraph_cb.version import __version__
 
@@ -37,8 +38,21 @@ class Capture:
     producer: str = PRODUCER
 
 
-def save(recording: Recording, path: str | os.PathLike[str], *, contents: Any = None, expected: Any = None) -> None:
+def save(
+    recording: Recording,
+    path: str | os.PathLike[str],
+    *,
+    contents: Any = None,
+    expected: Any = None,
+    allow_empty: bool = False,
+) -> None:
     """Write a capture file. See `Recording.save`."""
+    if not len(recording) and not allow_empty:
+        raise FailedPreconditionError(
+            "save: the recording has no commands",
+            where=f"saving {Path(path).name}",
+            next_step="look for zero lengths and counts, which record nothing, or pass allow_empty=True",
+        )
     from hipgraph_cb.capture.manifest import encode
 
     capture = Capture(recording, given_contents(recording, contents), given_expected(recording, expected))

@@ -60,6 +60,7 @@ class HipProgram(Program):
         options: ProgramOptions,
     ) -> None:
         super().__init__(recording)
+        device.api.make_current()
         check_supported(recording, {*IN_GRAPHS, DispatchIndirect}, device.backend)
         self._device = device
         self._api = device.api
@@ -175,6 +176,7 @@ class HipProgram(Program):
 
     def _time_commands(self, bindings: Sequence[Any] | None) -> list[Span]:
         queue = self._default_queue
+        self._api.make_current()
         with self._rebinding:
             if self._has_slots:
                 self._bind(bindings, with_graph=False)
@@ -244,7 +246,6 @@ class HipProgram(Program):
                 self._events.note()
 
     def _build(self, arguments: CommandArguments) -> ProgramGraphs:
-        self._api.make_current()
         graphs = ProgramGraphs.build(
             self._api,
             self._recording,

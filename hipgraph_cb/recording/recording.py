@@ -228,7 +228,14 @@ class Recording(Sequence[Command]):
 
         return snapshot(self)
 
-    def save(self, path: str | os.PathLike[str], *, contents: Any = None, expected: Any = None) -> None:
+    def save(
+        self,
+        path: str | os.PathLike[str],
+        *,
+        contents: Any = None,
+        expected: Any = None,
+        allow_empty: bool = False,
+    ) -> None:
         """Write a capture file, which needs neither this process nor a device to be read. See `hipgraph_cb.capture`.
 
         Recordings that are equal in everything, labels included, give equal files.
@@ -238,8 +245,10 @@ class Recording(Sequence[Command]):
                 slots to arrays, as `snapshot` gives it; or True for what the buffers hold now.
             expected: what they should hold after one replay, likewise; arrays are compared with the tolerances of
                 their type, `capture.expected.Expected` sets others, and bytes must be equal, as with True.
+            allow_empty: whether a recording without commands may be saved.
 
         Raises:
+            FailedPreconditionError: there are no commands: calls that do nothing record nothing.
             UnimplementedError: something that the format cannot hold.
             InvalidArgumentError, NotFoundError: contents of no buffer, or of another size.
             HipGraphError: a command that breaks a rule, in a recording that was made without validation.
@@ -247,7 +256,7 @@ class Recording(Sequence[Command]):
         """
         from hipgraph_cb.capture.file import save
 
-        save(self, path, contents=contents, expected=expected)
+        save(self, path, contents=contents, expected=expected, allow_empty=allow_empty)
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Recording:

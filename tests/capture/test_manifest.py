@@ -17,7 +17,13 @@ from hipgraph_cb.capture.commands import FORMS, read_command, write_command
 from hipgraph_cb.capture.expected import Expected
 from hipgraph_cb.capture.file import load
 from hipgraph_cb.capture.manifest import VERSION
-from hipgraph_cb.errors import IncompatibleError, InvalidArgumentError, NotFoundError, UnimplementedError
+from hipgraph_cb.errors import (
+    FailedPreconditionError,
+    IncompatibleError,
+    InvalidArgumentError,
+    NotFoundError,
+    UnimplementedError,
+)
 from hipgraph_cb.executable.verify import verify
 from hipgraph_cb.recording.checking import CHECKS
 from hipgraph_cb.recording.command_buffer import CommandBuffer
@@ -61,6 +67,18 @@ def test_a_type_of_command_that_the_format_does_not_know_is_refused_by_name(tmp_
     assert raised.value.what == "a capture file cannot hold a command of type Teleport"
     assert raised.value.where == "saving a.hgcb, command 0 'away' in 'strange'"
     assert not list(tmp_path.iterdir())
+
+
+def test_a_recording_without_commands_is_saved_only_when_that_is_meant(tmp_path):
+    """A call that does nothing records nothing, so that an empty file would look like success."""
+    with CommandBuffer() as cb:
+        cb.fill_buffer(FakeBuffer(16), 0, length=0)
+    with pytest.raises(FailedPreconditionError) as raised:
+        cb.recording.save(tmp_path / "a.hgcb")
+    assert raised.value.what == "save: the recording has no commands"
+    assert not list(tmp_path.iterdir())
+    cb.recording.save(tmp_path / "a.hgcb", allow_empty=True)
+    assert Recording.load(tmp_path / "a.hgcb") == cb.recording
 
 
 def test_groups_too_deep_for_the_format_are_refused_when_saving(tmp_path):

@@ -3,6 +3,8 @@
 import numpy as np
 import pytest
 
+from hipgraph_cb import Slot
+
 SIZES = (4, 8, 16, 31, 32, 33, 64, 128, 256, 1024, 4096, 16384, 65536)
 OFFSETS = ((0, 0), (8, 8), (4, 4), (1, 2))
 CLASSES = [(size, *offsets) for size in SIZES for offsets in OFFSETS] + [(1 << 20, 0, 0)]
@@ -63,3 +65,24 @@ def test_parts_of_one_buffer_are_copied_when_they_are_apart(device, run):
     buffer = device.from_host(source_bytes(64))
     run(lambda cb, a: cb.copy_buffer(a, a, source_offset=0, target_offset=32, length=32), buffer)
     assert buffer.to_host()[32:].tolist() == source_bytes(32).tolist()
+
+
+@pytest.mark.long
+def test_bytes_beyond_four_gib_are_reached_by_every_verb(device, kernels):
+    """A second for each backend, for the virtual memory of the buffer."""
+    far, small = (4 << 30) + 16, device.from_host(np.arange(16, dtype=np.uint32))
+    big = device.allocate((4 << 30) + 256)
+    with device.command_buffer(binding_capacity=1) as cb:
+        cb.fill_buffer(big, 7, offset=far, length=16)
+        cb.update_buffer(big, bytes(range(16)), offset=far + 16)
+        cb.copy_buffer(small, big, target_offset=far + 32, length=64)
+        cb.execution_barrier()
+        places = [big.view(far + 32, 16), Slot(0, far + 128, 16)]
+        cb.dispatch(kernels["scale_and_offset"], 1, bindings=places, constants=[3, 1])
+        cb.copy_buffer(Slot(0, far, 64), small)
+    cb.replay(bindings=[big])
+    expected = [7] * 4 + np.frombuffer(bytes(range(16)), np.uint32).tolist() + list(range(8))
+    assert small.to_host(np.uint32).tolist() == expected
+    assert big.view(far + 128, 16).to_host(np.uint32).tolist() == [1, 4, 7, 10]
+    assert (big.view(0, 256).to_host() == 0xCD).all()
+    big.close()

@@ -6,6 +6,7 @@ import sys
 import weakref
 
 import pytest
+from support.every_verb import SCENARIOS
 
 from hipgraph_cb import Slot
 from hipgraph_cb.errors import DeadlineExceededError
@@ -128,6 +129,55 @@ def test_a_second_device_is_made_current_before_it_is_used(counting, monkeypatch
         counting.calls.clear()
         cb.replay()
         assert counting.calls == ["hipSetDevice", "hipGraphLaunch"]
+
+
+ANY_DEVICE = {
+    "hipGetDeviceCount",
+    "hipGetDeviceProperties",
+    "hipPointerGetAttributes",
+    "hipMemGetAddressRange",
+    "hipMemcpy",
+    "hipStreamQuery",
+    "hipEventElapsedTime",
+}
+"""What does the same whichever device is the current one: the addresses and handles say which they mean."""
+
+
+def call_of_the_user():
+    """The outermost frame of the package: one call from outside."""
+    frame, found = sys._getframe(), None
+    while frame is not None:
+        if frame.f_globals.get("__name__", "").startswith("hipgraph_cb."):
+            found = frame
+        frame = frame.f_back
+    return found
+
+
+@pytest.mark.parametrize("scenario", SCENARIOS.values(), ids=SCENARIOS)
+def test_every_call_of_the_user_makes_the_device_current_before_anything_of_it_is_used(
+    counting, code_object, monkeypatch, scenario
+):
+    """Any other call may come from another thread, or after somebody made another device the current one."""
+    monkeypatch.setattr(type(counting), "hipGetDeviceCount", lambda _self: (0, 2))
+    counting.device = 1
+    current, elsewhere = [], set()
+    counted = type(counting)._counted
+
+    def watched(self, name):
+        function = counted(self, name)
+
+        def call(*arguments):
+            if name == "hipSetDevice":
+                current[:] = [call_of_the_user()]
+            elif name not in ANY_DEVICE and call_of_the_user() not in current:
+                elsewhere.add(name)
+            return function(*arguments)
+
+        return call
+
+    monkeypatch.setattr(type(counting), "_counted", watched)
+    scenario(lambda: HipDevice(1), code_object)
+    assert elsewhere == set()
 
 
 def test_the_backend_needs_no_hip_library_to_be_imported():

@@ -1,6 +1,7 @@
 """What AMD's runtime ends the process for, or does wrong, is never asked of it."""
 
 import ast
+import ctypes
 import inspect
 import weakref
 
@@ -102,8 +103,6 @@ def test_a_truncated_code_object_never_reaches_the_runtime(counting, device, cod
 
 
 def test_a_node_never_waits_twice_for_the_same(counting, device, monkeypatch):
-    import ctypes
-
     lists = []
 
     def add(_graph, dependencies, count, _parameters):
@@ -132,6 +131,50 @@ def test_after_a_failed_node_the_graph_is_given_up(counting, device):
         cb.fill_buffer(buffer, 1)
         cb.fill_buffer(buffer, 2)
     assert counting.calls == ["hipGraphCreate", "hipGraphAddMemsetNode", "hipGraphAddMemsetNode", "hipGraphDestroy"]
+
+
+@pytest.mark.parametrize("is_slot", [False, True])
+def test_no_offset_is_cut_to_32_bits(counting, device, code_object, monkeypatch, is_slot):
+    """Addresses 2^32 bytes and more behind the start of a buffer that is only said to be there."""
+    start, far = 0x7000_0000_0000, (1 << 33) + 8
+    monkeypatch.setattr(
+        type(counting), "hipMalloc", lambda self, _size: (self.live.update({start: "allocation"}), (0, start))[1]
+    )
+    nodes = []
+
+    def memset(_graph, _dependencies, _count, parameters):
+        nodes.append((int(parameters.dst), parameters.width * parameters.elementSize))
+        return 0, 0x5000
+
+    def memcpy(_graph, _dependencies, _count, target, source, count, _kind):
+        nodes.append((target, source if isinstance(source, int) else bytes(source), count))
+        return 0, 0x5000
+
+    def kernel(_graph, _dependencies, _count, parameters):
+        table = int(parameters.kernelParams)
+        first = ctypes.c_uint64.from_address(ctypes.c_uint64.from_address(table).value).value
+        nodes.append(first)
+        return 0, 0x5000
+
+    monkeypatch.setitem(counting, "hipGraphAddMemsetNode", memset)
+    monkeypatch.setitem(counting, "hipGraphAddMemcpyNode1D", memcpy)
+    monkeypatch.setitem(counting, "hipGraphAddKernelNode", kernel)
+    buffer, executable = device.allocate(1 << 40), device.load(code_object)
+    place = Slot(0) if is_slot else buffer
+    with device.command_buffer(binding_capacity=1) as cb:
+        cb.fill_buffer(place, 1, offset=far, length=(1 << 32) + 4)
+        cb.update_buffer(place, b"12", offset=far)
+        cb.copy_buffer(place, place, source_offset=far, target_offset=2 * far, length=(1 << 32) + 1)
+        cb.dispatch(executable["workgroup_ids"], 1, args=[Slot(0, far, 4) if is_slot else buffer.view(far, 4)])
+    if is_slot:
+        cb.replay(bindings=[buffer])
+    address = start + far
+    assert nodes == [
+        (address, (1 << 32) + 4),
+        (address, b"12", 2),
+        (start + 2 * far, address, (1 << 32) + 1),
+        address,
+    ]
 
 
 def test_parameters_of_many_dispatches_take_the_memory_of_one(counting, device, code_object):

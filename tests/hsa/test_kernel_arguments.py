@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from support.packets import BUFFERS, PAYLOAD, SIZE, Desk, buffers, record
 
-from hipgraph_cb.backend.blits import COPY_ARGUMENTS
+from hipgraph_cb.backend.blits import COPY_ARGUMENTS, FILL_ARGUMENTS
 from hipgraph_cb.hsa.image import SlotPointer
 from hipgraph_cb.hsa.instances import MOST_INSTANCES, Instances
 from hipgraph_cb.recording.bindings import BoundRange
@@ -70,6 +70,24 @@ def test_host_bytes_lie_so_that_the_copy_takes_the_largest_steps(desk):
         target, source, *_ = COPY_ARGUMENTS.unpack_from(image.kernargs, start)
         assert target == BUFFERS + offset
         assert payload[source - PAYLOAD : source - PAYLOAD + 40] == bytes(range(40))
+
+
+def test_no_offset_is_cut_to_32_bits(desk):
+    (x,) = buffers(1 << 40)
+    far, length = (1 << 33) + 8, (1 << 36) + 1
+
+    def commands(cb):
+        cb.fill_buffer(x, 1, pattern_length=1, offset=far, length=length)
+        cb.copy_buffer(x, x, source_offset=far, target_offset=1 << 38, length=length)
+        cb.dispatch(desk["saxpy"], 1, 256, args=[x.view(far, 4), x, 1.0, 1])
+
+    image, _ = desk.lower(record(commands))
+    filled, copied, dispatched = (int(packet["kernarg_address"]) for packet in image.packets)
+    target, count, head, tail, *_ = FILL_ARGUMENTS.unpack_from(image.kernargs, filled)
+    assert (target, head + 16 * count + tail) == (BUFFERS + far, length)
+    target, source, count, head, tail, *_ = COPY_ARGUMENTS.unpack_from(image.kernargs, copied)
+    assert (target, source, head + 8 * count + tail) == (BUFFERS + (1 << 38), BUFFERS + far, length)
+    assert struct.unpack_from("<Q", image.kernargs, dispatched) == (BUFFERS + far,)
 
 
 class Memory:

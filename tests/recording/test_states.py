@@ -1,6 +1,7 @@
 """R1: INITIAL -> RECORDING -> FINAL or FAILED, enforced always."""
 
 import threading
+import weakref
 
 import pytest
 from support.fakes import FakeBuffer, FakeEvent, FakeProgram, saxpy
@@ -188,23 +189,52 @@ def test_an_error_in_a_call_leaves_commands_layers_and_resources_as_they_were(cb
     assert not cb.recording.resources.executables
 
 
-def test_another_thread_cannot_record(cb, x):
-    caught = []
+def test_another_thread_cannot_record(cb):
+    """With whatever verb: also not with one that was recorded before in the same way."""
+    calls, caught = verbs(cb), []
+    for verb in VERBS[:-1]:
+        if verb != "end_debug_group":
+            calls[verb]()
+    recorded = len(cb._commands)
 
     def work():
-        for call in (lambda: cb.fill_buffer(x, 0), cb.execution_barrier, cb.end):
+        for verb in VERBS:
             try:
-                call()
+                calls[verb]()
             except FailedPreconditionError as error:
                 caught.append(error.what)
 
     thread = threading.Thread(target=work)
     thread.start()
     thread.join()
-    assert caught == [
-        f"{verb}: another thread records this command buffer" for verb in ("fill_buffer", "execution_barrier", "end")
-    ]
+    assert caught == [f"{verb}: another thread records this command buffer" for verb in VERBS]
     assert cb.state is State.RECORDING
+    assert len(cb._commands) == recorded
+
+
+@pytest.mark.parametrize("validate", [True, False])
+def test_a_refused_call_holds_nothing_of_its_arguments(validate):
+    """Whatever part of the arguments had been taken before the one that is wrong."""
+    cb = CommandBuffer(validate=validate).begin()
+    for call in (
+        lambda stranger: cb.fill_buffer(stranger, 1.5),
+        lambda stranger: cb.copy_buffer(stranger, None),
+        lambda stranger: cb.update_buffer(stranger, None),
+        lambda stranger: cb.discard_buffer(stranger, offset=-1),
+        lambda stranger: cb.dispatch(saxpy(), 1, 64, args=[stranger, "no buffer", 1.0, 1]),
+        lambda stranger: cb.dispatch(saxpy(), 1, 64, args=[stranger, None, 1.0, 1], reads=[None]),
+        lambda stranger: cb.dispatch_indirect(saxpy(), stranger, 64, args=[None]),
+        lambda stranger: cb.push_descriptor_set(9, [stranger]),
+    ):
+        stranger = FakeBuffer(64)
+        alive = weakref.ref(stranger)
+        with pytest.raises(HipGraphError):
+            call(stranger)
+        del stranger
+        assert alive() is None
+    cb.end()
+    assert not cb.recording.resources.buffers
+    assert not cb.recording.resources.executables
 
 
 def test_a_command_names_its_index_its_label_and_the_recording(cb, x):

@@ -47,6 +47,7 @@ class CountingHip(dict):
         calls: the names of all calls, in order.
         failing: the number of the call that fails, or None. A call that fails does nothing and returns garbage.
         busy: whether streams answer that they are not ready.
+        device: the ordinal of the device that all memory is on.
     """
 
     def __init__(self):
@@ -55,6 +56,7 @@ class CountingHip(dict):
         self.calls = []
         self.failing = None
         self.busy = False
+        self.device = 0
         self._memory = {}
         self._next = 0x1000
 
@@ -129,7 +131,7 @@ class CountingHip(dict):
         return (SUCCESS,)
 
     def hipPointerGetAttributes(self, _address):  # noqa: N802
-        return SUCCESS, SimpleNamespace(type=hip.hipMemoryType.hipMemoryTypeDevice, device=0)
+        return SUCCESS, SimpleNamespace(type=hip.hipMemoryType.hipMemoryTypeDevice, device=self.device)
 
     def hipMemGetAddressRange(self, address):  # noqa: N802
         for start, memory in self._memory.items():

@@ -188,6 +188,8 @@ def test_a_table_that_does_not_fit_is_refused_and_the_old_one_stays(device, zero
         cb.replay(bindings=[zeros(8)])
     with pytest.raises(InvalidArgumentError, match="holds no device memory"):
         cb.replay(bindings=[None])
+    with pytest.raises(InvalidArgumentError, match="no binding table was given"):
+        cb.replay(bindings=[])
     target.write(bytes(16))
     cb.replay()
     assert target.to_host(np.uint32).tolist() == [1, 1, 1, 1]
@@ -225,3 +227,18 @@ def test_entries_beyond_the_last_used_slot_are_ignored(device, zeros):
         cb.fill_buffer(Slot(0), 1)
     cb.replay(bindings=[target, None, "junk"])
     assert target.to_host(np.uint32).tolist() == [1]
+
+
+def test_memory_that_was_bound_before_is_kept_until_the_launch_with_it_is_done(device, kernels, zeros):
+    """Its owner lets go of it and another table follows, all while the launch runs."""
+    with device.command_buffer(binding_capacity=1) as cb:
+        for _ in range(100):
+            cb.dispatch(kernels["scale_and_offset"], 1, bindings=[Slot(0), Slot(0)], constants=[1, 1])
+            cb.execution_barrier()
+    for _ in range(3):
+        first, second = zeros(16), zeros(16)
+        cb.replay(bindings=[first])
+        first.close()
+        cb.replay(bindings=[second])
+        del first
+        assert second.to_host(np.uint32).tolist() == [100] * 4

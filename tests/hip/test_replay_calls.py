@@ -97,6 +97,38 @@ def test_ten_thousand_rebinds_leave_nothing_waiting(counting, device):
     assert counting.kinds == {"allocation": 2, "stream": 1, "graph": 1, "executable graph": 1}
 
 
+def steps(call):
+    """Lines of Python that a call executes."""
+    count = 0
+
+    def trace(_frame, event, _argument):
+        nonlocal count
+        count += event == "line"
+        return trace
+
+    sys.settrace(trace)
+    try:
+        call()
+    finally:
+        sys.settrace(None)
+    return count
+
+
+def test_a_rebind_costs_what_changes_and_not_how_long_the_recording_is(counting, device):
+    x, y, z = (device.allocate(16) for _ in range(3))
+    costs = {}
+    for length in (256, 2048):
+        with device.command_buffer(binding_capacity=2) as cb:
+            cb.fill_buffer(Slot(0, 0, 16), 1)
+            for _ in range(length - 1):
+                cb.fill_buffer(Slot(1, 0, 16), 2)
+        cb.replay(bindings=[x, x])
+        costs[length] = steps(lambda cb=cb: cb.replay(bindings=[y, x])), steps(lambda cb=cb: cb.replay(bindings=[y, z]))
+    (one_of_few, few), (one_of_many, many) = costs.values()
+    assert one_of_many <= one_of_few  # the very first call looks functions up
+    assert many < 8.1 * few
+
+
 def test_a_device_that_cannot_finish_says_so_and_stays_open(counting):
     device = HipDevice()
     device.timeout = 0.01

@@ -203,6 +203,12 @@ def test_zero_lengths_and_counts_never_reach_the_runtime(counting, device, code_
         cb.fill_buffer(buffer, 1, length=0)
         cb.update_buffer(buffer, b"")
         cb.copy_buffer(buffer, Slot(0), length=0)
+        for nothing in (buffer.view(64), buffer.view(8, 0)):
+            cb.fill_buffer(nothing, 1)
+            cb.copy_buffer(nothing, buffer.view(0, 0))
+        cb.fill_buffer(buffer, 1, offset=64)
+        cb.fill_buffer(Slot(0, 4, 0), 1)
+        cb.copy_buffer(Slot(0, 4, 0), buffer.view(0, 0))
         cb.dispatch(executable["nothing"], (1, 0, 1))
     assert counting.calls == ["hipGraphCreate", "hipGraphInstantiate", "hipGraphDestroy"]
 

@@ -10,6 +10,7 @@ from support.packets import BUFFERS, PAYLOAD, SIZE, Desk, buffers, record
 from hipgraph_cb.backend.blits import COPY_ARGUMENTS, FILL_ARGUMENTS
 from hipgraph_cb.hsa.image import SlotPointer
 from hipgraph_cb.hsa.instances import MOST_INSTANCES, Instances
+from hipgraph_cb.hsa.lowering import PATCH_ARGUMENTS
 from hipgraph_cb.recording.bindings import BoundRange
 from hipgraph_cb.recording.resources import Slot
 
@@ -70,6 +71,21 @@ def test_host_bytes_lie_so_that_the_copy_takes_the_largest_steps(desk):
         target, source, *_ = COPY_ARGUMENTS.unpack_from(image.kernargs, start)
         assert target == BUFFERS + offset
         assert payload[source - PAYLOAD : source - PAYLOAD + 40] == bytes(range(40))
+
+
+def test_the_patch_is_told_where_the_kernel_keeps_its_workgroup_counts(desk):
+    x, counts = buffers(4096, 64)
+    image, _ = desk.lower(
+        record(lambda cb: cb.dispatch_indirect(desk["saxpy"], counts.view(16, 12), 256, args=[x, x, 1.0, 1]))
+    )
+    patch, dispatch = image.packets
+    hidden = {argument.kind: argument.offset for argument in desk["saxpy"].layout.hidden}
+    block = int(patch["kernarg_address"])
+    counts_address, _packet, kernargs, _header, *sizes_and_places = PATCH_ARGUMENTS.unpack_from(image.kernargs, block)
+    assert desk.names[int(patch["kernel_object"])] == "patch"
+    assert counts_address == BUFFERS + SIZE * 0 + 16
+    assert kernargs == int(dispatch["kernarg_address"])
+    assert sizes_and_places == [256, 1, 1, *(hidden[f"hidden_block_count_{axis}"] for axis in "xyz")]
 
 
 def test_no_offset_is_cut_to_32_bits(desk):

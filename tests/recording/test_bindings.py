@@ -1,5 +1,7 @@
 """Binding tables: what the commands ask of a slot, and which tables are refused at replay."""
 
+import itertools
+
 import pytest
 from support.fakes import FakeBuffer, FakeDevice, FakeView, saxpy
 
@@ -38,6 +40,12 @@ def test_what_the_commands_ask_of_each_slot():
         SlotUse(),
         SlotUse(end=120, alignment=1, commands=(2,), late=(2,)),
     )
+
+
+@pytest.mark.parametrize("order", list(itertools.permutations([1, 2, 4])))
+def test_a_slot_is_aligned_for_every_fill_that_uses_it_whatever_their_order(order):
+    fills = [lambda cb, length=length: cb.fill_buffer(Slot(0, 0, 8), 0, pattern_length=length) for length in order]
+    assert record(*fills).slots[0].alignment == 4
 
 
 def test_a_table_is_resolved_to_ranges_of_whole_buffers():
@@ -103,6 +111,11 @@ def test_the_sum_of_a_binding_never_wraps():
     huge = record(lambda cb: cb.fill_buffer(Slot(0, (1 << 64) - 4), 0, length=(1 << 64) - 4))
     with pytest.raises(OutOfRangeError, match="too small"):
         resolve(huge, [FakeBuffer(64)])
+    with pytest.raises(OutOfRangeError, match="reaches past the end"):
+        resolve(FILL, [None, FakeView(FakeBuffer(64), (1 << 64) - 32, 64)])
+    open_ended = record(lambda cb: cb.fill_buffer(Slot(0, 128), 0))
+    with pytest.raises(OutOfRangeError, match="too small"):
+        resolve(open_ended, [FakeBuffer(64)])
 
 
 def test_a_misaligned_binding_is_refused():

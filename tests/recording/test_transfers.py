@@ -97,6 +97,22 @@ def test_the_alignment_of_a_fill_counts_from_the_start_of_the_buffer(cb, x):
     assert only(cb).target == Range(0, 4, 4)
 
 
+@pytest.mark.parametrize("dtype", ["<u1", "<u2", "<u4", "<i2", "<f4", "<f8", "<c16"])
+def test_a_number_as_a_pattern_has_its_least_significant_byte_first(dtype):
+    """As numpy lays it out, which says the order in so many words."""
+    number = np.frombuffer(bytes(range(0xA1, 0xB1)), dtype)[0]
+    size = number.dtype.itemsize
+    given = [number]
+    if number.dtype.kind in "ui":
+        given.append(int(number))
+    for pattern in given:
+        with CommandBuffer() as cb:
+            cb.fill_buffer(FakeBuffer(64), pattern, pattern_length=size, length=32)
+        (command,) = cb.recording
+        found = command.data if isinstance(command, Update) else command.pattern * (32 // size)
+        assert found == number.tobytes() * (32 // size)
+
+
 def test_patterns_offsets_and_lengths_give_the_bytes_of_a_numpy_oracle():
     """What a fill means: `pattern` repeated over the range. Whatever is not refused must be exactly that."""
     accepted = 0
@@ -169,6 +185,7 @@ def test_an_update_has_no_largest_size():
     ("call", "found"),
     [
         (lambda cb, x, y: cb.fill_buffer(x, 0, offset=4000, length=200), "offset 4000 + length 200 = 4200"),
+        (lambda cb, x, y: cb.fill_buffer(x, b"1", offset=4000, length=97), "offset 4000 + length 97 = 4097"),
         (lambda cb, x, y: cb.fill_buffer(x, 0, offset=4100), "offset 4100 + length 0 = 4100"),
         (lambda cb, x, y: cb.update_buffer(x, bytes(200), offset=4000), "offset 4000 + length 200 = 4200"),
         (lambda cb, x, y: cb.copy_buffer(x, y, source_offset=4000, length=200), "offset 4000 + length 200 = 4200"),

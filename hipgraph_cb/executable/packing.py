@@ -30,12 +30,14 @@ class Packer(NamedTuple):
 
     Attributes:
         pack: makes the block of the numbers; raises struct.error or OverflowError for one that does not fit.
+        pack_head: the same up to the end of the last number; zeros follow.
         numbers: takes the numbers out of the arguments, in the order of their offsets.
         pointers: (offset, index of the argument) of every pointer that is not null.
         addresses: takes the pointers out of the arguments, null ones included.
     """
 
     pack: Callable[..., bytes]
+    pack_head: Callable[..., bytes]
     numbers: Callable[[Sequence[object]], tuple[Any, ...]]
     pointers: tuple[tuple[int, int], ...]
     addresses: Callable[[Sequence[object]], tuple[Any, ...]]
@@ -66,9 +68,9 @@ def packer(places: Sequence[Place], are_pointers: Sequence[bool], size: int, typ
             return None
         elif type_ is not type(None):
             pointers.append((place.offset, index))
-    pack = struct.Struct(f"{layout}{size - end}x").pack
+    pack, pack_head = struct.Struct(f"{layout}{size - end}x").pack, struct.Struct(layout).pack
     addresses = [index for _, is_pointer, _, index in arguments if is_pointer]
-    return Packer(pack, _getter(numbers), tuple(pointers), _getter(addresses))
+    return Packer(pack, pack_head, _getter(numbers), tuple(pointers), _getter(addresses))
 
 
 def _getter(indices: Sequence[int]) -> Callable[[Sequence[object]], tuple[Any, ...]]:

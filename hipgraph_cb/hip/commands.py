@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
+from hipgraph_cb.executable.kernel_args import ParameterKind
 from hipgraph_cb.hip.api import bindings
 from hipgraph_cb.hip.fills import FillKernel, FillParameters
 from hipgraph_cb.hip.node_parameters import KernelParameters, MemsetParameters
@@ -12,7 +13,6 @@ from hipgraph_cb.recording.bindings import nested_table
 from hipgraph_cb.recording.commands import (
     Command,
     Copy,
-    Dimensions,
     Dispatch,
     ExecuteCommands,
     Fill,
@@ -25,11 +25,10 @@ if TYPE_CHECKING:
     from hipgraph_cb.backend.resources import BoundResources
     from hipgraph_cb.hip.executable import HipExecutable
     from hipgraph_cb.recording.bindings import BoundRange
+    from hipgraph_cb.recording.dispatch_plan import Shape
 
-Pointers = tuple[tuple[int, Location], ...]
-Patch = tuple[slice, bytes]
-Function = Callable[..., Any]
-Call = tuple[Function, tuple[Any, ...]]
+    Launches = dict[int, tuple[KernelParameters, Shape, bytearray]]
+    """By the identity of a dispatch what those of its model share; last is the kernarg block of their addresses."""
 
 
 class CommandArguments:
@@ -69,47 +68,27 @@ class CommandArguments:
         """The arguments of the function that adds a command's node, or changes it."""
         return _PREPARATIONS[type(command)](self, command)
 
-    def calls(self, commands: Sequence[Command], functions: Mapping[type[Command], Function]) -> Iterator[Call]:
-        """For one command after another its function and what `prepare` makes of it: for a whole recording.
+    def kernel(self, model: Dispatch, launches: Launches) -> KernelParameters:
+        """The parameters of a dispatch, with all but its kernarg block written.
 
-        Dispatches are what there are thousands of. Those of the same buffers share one tuple of pointers, so their
-        addresses are found by its identity.
+        Args:
+            launches: what was made so far, by the identity of the model. It serves one recording, as long as the slots
+                stand for the same.
         """
-        patches: dict[int, list[Patch]] = {}
-        executable, export = -1, ""
-        count: Dimensions | None = None
-        size: Dimensions | None = None
-        lds = 0
-        for command in commands:
-            if type(command) is not Dispatch:
-                yield functions[type(command)], self.prepare(command)
-                continue
-            new_executable, new_export, new_count, new_size, new_lds, block, pointers, _, _ = command
-            if new_export is not export or new_executable != executable:
-                executable, export = new_executable, new_export
-                kernel = self._kernel_of(command)
-                arguments, call, count = kernel.arguments, (functions[Dispatch], kernel.result), None
-            if new_count is not count or new_size is not size or new_lds != lds:
-                count, size, lds = new_count, new_size, new_lds
-                kernel.write_shape(count, size, lds)
-            arguments[:] = block
-            for where, addresses in patches.get(id(pointers)) or self._patches(patches, pointers):
-                arguments[where] = addresses
-            yield call
+        launch = launches.get(id(model))
+        if launch is None:
+            launch = launches[id(model)] = self._launch(model)
+        kernel, shape, addresses = launch
+        if shape != kernel.shape:
+            kernel.write_shape(shape)
+        kernel.addresses.raw = addresses
+        return kernel
 
-    def _patches(self, known: dict[int, list[Patch]], pointers: Pointers) -> list[Patch]:
-        """Where addresses go in a kernarg block, and their bytes: neighbours together."""
-        patches = known[id(pointers)] = []
-        end = -1
-        for offset, place in pointers:
-            address = self.place(place)[0].to_bytes(8, "little")
-            if offset == end:
-                start, before = patches.pop()
-                patches.append((slice(start.start, offset + 8), before + address))
-            else:
-                patches.append((slice(offset, offset + 8), address))
-            end = offset + 8
-        return patches
+    def _launch(self, model: Dispatch) -> tuple[KernelParameters, Shape, bytearray]:
+        executable, export, count, size, dynamic_lds, _, pointers, _, _ = model
+        kernel = self._kernels.get((executable, export)) or self._new_kernel(executable, export)
+        addresses = kernel.address_block([(offset, self.place(place)[0]) for offset, place in pointers])
+        return kernel, (count, size, dynamic_lds), addresses
 
     def _fill(self, command: Fill) -> tuple[Any]:
         address, length = self.place(command.target)
@@ -126,12 +105,13 @@ class CommandArguments:
         return target, source, length, self._device_to_device
 
     def _dispatch(self, command: Dispatch) -> tuple[Any]:
-        address = self._address
-        pointers = [(offset, address(place)) for offset, place in command.pointers]
-        return self._kernel_of(command).write(command, pointers)
+        return (self.launch(command).native,)
 
-    def _address(self, place: Location) -> int:
-        return self.place(place)[0]
+    def launch(self, command: Dispatch) -> KernelParameters:
+        """The parameters of a dispatch, all written."""
+        kernel = self.kernel(command, {})
+        kernel.values.raw = command.kernarg
+        return kernel
 
     def place(self, place: Location) -> tuple[int, int]:
         """The device address and the length in bytes."""
@@ -150,24 +130,13 @@ class CommandArguments:
         table = nested_table(command, self._resources.objects, self.slots)
         return CommandArguments(self._resources, table or None, self._fill_kernel)
 
-    def kernel(self, command: Dispatch) -> tuple[int, int]:
-        """The address of the kernel's function, and that of the table of its arguments, for one launch."""
-        self.prepare(command)
-        kernel = self._kernel_of(command)
-        return kernel.function, kernel.table
-
-    def _kernel_of(self, command: Dispatch) -> KernelParameters:
-        key = (command.executable, command.export)
-        kernel = self._kernels.get(key)
-        if kernel is None:
-            kernel = self._kernels[key] = self._new_kernel(*key)
-        return kernel
-
     def _new_kernel(self, executable_id: int, export: str) -> KernelParameters:
         executable = self._resources.executables[executable_id]
         layout = executable.verified.exports[export].layout
-        offsets = [parameter.offset for parameter in layout.parameters]
-        return KernelParameters(executable.function(export), offsets, layout.size, executable_id, export)
+        places = [(row.offset, row.kind is ParameterKind.POINTER) for row in layout.parameters]
+        kernel = KernelParameters(executable.function(export), places, layout.size)
+        self._kernels[executable_id, export] = kernel
+        return kernel
 
 
 _PREPARATIONS: dict[type[Command], Callable[[CommandArguments, Any], tuple[Any, ...]]] = {

@@ -11,7 +11,7 @@ class DependencyArray:
 
     Attributes:
         pointer: what hip-python takes as `pDependencies`.
-        words: the handles, as 64-bit words.
+        first: the first handle; its `value` is all there is to write for a single one.
     """
 
     def __init__(self) -> None:
@@ -30,5 +30,5 @@ class DependencyArray:
 
         self._capacity = capacity
         self._array = (ctypes.c_uint64 * capacity)()
-        self.words = memoryview(self._array).cast("B").cast("Q")
+        self.first = ctypes.c_uint64.from_buffer(self._array)
         self.pointer = Pointer(ctypes.addressof(self._array))

@@ -68,22 +68,22 @@ class FillParameters:
     """Of one launch of the kernel, with the interface of `MemsetParameters`; it must be loaded."""
 
     def __init__(self, kernel: FillKernel) -> None:
-        offsets = [parameter.offset for parameter in kernel.export.parameters]
+        places = [(parameter.offset, False) for parameter in kernel.export.parameters]  # the address is in the block
         self._most_lanes = kernel.most_lanes
-        self._parameters = KernelParameters(kernel.function, offsets, kernel.export.layout.size)
+        self._parameters = KernelParameters(kernel.function, places, kernel.export.layout.size)
         self.function = kernel.function
         self.table = self._parameters.table
 
     def write(self, address: int, pattern: bytes, length: int) -> tuple[Any]:
         """For `length` bytes from `address` on filled with a pattern of 1, 2 or 4 bytes; returns the native block."""
         self._write(address, pattern, length)
-        return self._parameters.result
+        return (self._parameters.native,)
 
     def _write(self, address: int, pattern: bytes, length: int) -> int:
         blit = fill(address, length, pattern, self._most_lanes, WORKGROUP_SIZE)
-        self._parameters.arguments[: len(blit.arguments)] = blit.arguments
+        self._parameters.values.raw = blit.arguments
         workgroups = blit.lanes // WORKGROUP_SIZE
-        self._parameters.write_shape((workgroups, 1, 1), (WORKGROUP_SIZE, 1, 1), 0)
+        self._parameters.write_shape(((workgroups, 1, 1), (WORKGROUP_SIZE, 1, 1), 0))
         return workgroups
 
     def launch(self, api: HipApi, address: int, pattern: bytes, length: int, stream: Any) -> None:

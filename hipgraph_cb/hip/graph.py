@@ -131,7 +131,7 @@ class ProgramGraphs:
 
     def can_change(self, index: int) -> bool:
         """Whether `change` does for a command. The nodes of nested recordings are not kept."""
-        return not isinstance(self._recording[index], ExecuteCommands)
+        return not isinstance(self._recording.stored[index], ExecuteCommands)
 
     def change(self, index: int) -> None:
         """Give a command the arguments that the slots say now. Raises HipError."""

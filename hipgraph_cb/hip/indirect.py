@@ -49,7 +49,7 @@ class IndirectLauncher:
                     raise error.located(calls.scope.where(index)) from None
 
     def _checked(self, calls: IndirectCalls, index: int, arguments: CommandArguments) -> Dimensions:
-        command = cast("DispatchIndirect", calls.scope.recording[index])
+        command = cast("DispatchIndirect", calls.scope.recording.stored[index])
         try:
             count = self._read(command, arguments)
             check_grid(count, command.workgroup_size, self._limits)
@@ -67,6 +67,6 @@ class IndirectLauncher:
 
 def launch_dispatch(api: HipApi, arguments: CommandArguments, command: Dispatch, queue: Queue) -> None:
     """Launch one dispatch on a stream, outside of any graph."""
-    function, table = arguments.kernel(command)
+    kernel = arguments.launch(command)
     shape = cast("Sequence[int]", (*command.workgroup_count, *command.workgroup_size, command.dynamic_lds))
-    api.call("hipModuleLaunchKernel", function, *shape, queue.native, table, None)
+    api.call("hipModuleLaunchKernel", kernel.function, *shape, queue.native, kernel.table, None)

@@ -11,6 +11,7 @@ from hipgraph_cb.hip.dependencies import DependencyArray
 from hipgraph_cb.recording.commands import Command, Copy, Dispatch, Fill, Update
 
 if TYPE_CHECKING:
+    from hipgraph_cb.hip.commands import Launches
     from hipgraph_cb.hip.joins import Joiner
     from hipgraph_cb.recording.recording import Recording
 
@@ -44,34 +45,54 @@ def add_nodes(api: HipApi, graph: Any, recording: Recording, joiner: Joiner, arg
         HipError: HIP refused a node; the message names the command.
         UnavailableError: the policy joins layers by a kernel, and there is none for this target.
     """
-    commands = recording.commands
+    stored = recording.stored
     names = functions_for(ADD, arguments)
     functions = {kind: api.function(name) for kind, name in names.items()}
+    add_kernel = functions[Dispatch]
     dependencies = DependencyArray()
     pointer, count = dependencies.pointer, 0
     handles: list[int] = []
     ends = iter((*recording.layer_starts[1:], len(recording)))
     first, end, handle = 0, 0, 0
-    for index, (add, prepared) in enumerate(arguments.calls(commands, functions)):
+    model: Dispatch | None = None
+    kernel: Any = None
+    launches: Launches = {}
+    for index, (command, kernarg) in enumerate(zip(stored.models, stored.kernargs, strict=True)):
         if index == end:
             first, end, count = end, next(ends), end - first
             if count == 1:
-                dependencies.words[0] = handle
+                dependencies.first.value = handle
             elif count > 1:
-                pointer = dependencies.write(handles[first - count :])
-                join = joiner.kind(count, end - first)
-                if join is not None:
-                    pointer = dependencies.write([joiner.add(graph, join, pointer, count)])
-                    count = 1
+                pointer, count = _behind(handles[-count:], end - first, graph, joiner, dependencies)
+        prepared: tuple[Any, ...] | None = None
+        if not isinstance(command, Dispatch):
+            prepared = arguments.prepare(command)
+        elif command is not model:
+            model, kernel = command, arguments.kernel(command, launches)
         try:
-            code, node = add(graph, pointer, count, *prepared)
+            if prepared is None:
+                kernel.values.raw = kernarg
+                code, node = add_kernel(graph, pointer, count, kernel.native)
+            else:
+                code, node = functions[type(command)](graph, pointer, count, *prepared)
         except (RuntimeError, ValueError) as error:
-            raise api.failure(names[type(commands[index])], error, recording.where(index)) from error
+            raise api.failure(names[type(command)], error, recording.where(index)) from error
         if code:
-            raise api.error(names[type(commands[index])], code, recording.where(index))
+            raise api.error(names[type(command)], code, recording.where(index))
         handle = int(node)
         handles.append(handle)
     return handles
+
+
+def _behind(
+    layer: list[int], following: int, graph: Any, joiner: Joiner, dependencies: DependencyArray
+) -> tuple[Any, int]:
+    """What the `following` nodes of the next layer wait for: the nodes of this one, or a join behind them."""
+    pointer, count = dependencies.write(layer), len(layer)
+    join = joiner.kind(count, following)
+    if join is None:
+        return pointer, count
+    return dependencies.write([joiner.add(graph, join, pointer, count)]), 1
 
 
 def change_node(
@@ -82,7 +103,7 @@ def change_node(
     Raises:
         HipError: HIP refused them; the message names the command.
     """
-    command = recording.commands[index]
+    command = recording.stored[index]
     kind = type(command)
     try:
         api.call(functions_for(SET, arguments)[kind], executable, node, *arguments.prepare(command))

@@ -7,13 +7,13 @@ from __future__ import annotations
 
 import ctypes
 import struct
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from hipgraph_cb.hip.api import bindings
 
 if TYPE_CHECKING:
-    from hipgraph_cb.recording.commands import Dimensions, Dispatch
+    from hipgraph_cb.recording.dispatch_plan import Shape
 
 KERNEL_NODE = struct.Struct("<3I4xQQ3I4xQI4x")
 """hipKernelNodeParams: blockDim, extra, func, gridDim, kernelParams, sharedMemBytes."""
@@ -40,49 +40,51 @@ class MemsetParameters:
 class KernelParameters:
     """Of the kernel nodes of one export.
 
+    Addresses lie apart from the other arguments, since most dispatches have those of the one before.
+
     Args:
         function: the address of the hipFunction_t.
-        offsets: where each explicit argument lies in the kernarg block, in the order of the signature.
+        places: of each explicit argument, in the order of the signature: where it lies in the kernarg block, and
+            whether it is a pointer.
         extent: bytes of the kernarg block.
-        executable, export: what the recording calls the kernel.
 
     Attributes:
-        table: the address of the table of pointers to the arguments of `write`, 0 where there are none.
-        arguments: the kernarg block that the table points into.
-        result: what `write` returns: the native parameters.
+        native: the parameters as hip-python takes them.
+        table: the address of the table of pointers to the arguments, 0 where there are none.
+        values, addresses: a kernarg block of everything but pointers, and one of nothing but pointers. Their `raw` is
+            written for each dispatch.
+        shape: what was written last.
     """
 
-    def __init__(
-        self,
-        function: int,
-        offsets: Sequence[int],
-        extent: int,
-        executable: int = 0,
-        export: str = "",
-    ) -> None:
+    def __init__(self, function: int, places: Sequence[tuple[int, bool]], extent: int) -> None:
         self.function = function
-        self.executable = executable
-        self.export = export
         self.native = bindings().hipKernelNodeParams()
-        self.result = (self.native,)
-        storage = (ctypes.c_uint64 * max((extent + 7) // 8, 1))()
-        self.arguments = memoryview(storage).cast("B")[:extent]
-        start = ctypes.addressof(storage)
-        self._table = (ctypes.c_void_p * max(len(offsets), 1))(*(start + offset for offset in offsets))
-        self.table = ctypes.addressof(self._table) if offsets else 0
+        self.values, self.addresses = _block(extent), _block(extent)
+        starts = ctypes.addressof(self.values), ctypes.addressof(self.addresses)
+        self._table = (ctypes.c_void_p * max(len(places), 1))(
+            *(starts[is_pointer] + offset for offset, is_pointer in places)
+        )
+        self.table = ctypes.addressof(self._table) if places else 0
+        self._extent = extent
         self._block = memory_of(self.native, KERNEL_NODE.size)
+        self.shape: Shape | None = None
 
-    def write(self, command: Dispatch, pointers: Sequence[tuple[int, int]]) -> tuple[Any]:
-        """For one dispatch; `pointers` are (offset in the kernarg block, device address). Returns the native block."""
-        self.arguments[:] = command.kernarg
-        for offset, address in pointers:
-            write_pointer(self.arguments, offset, address)
-        self.write_shape(command.workgroup_count, command.workgroup_size, command.dynamic_lds)
-        return self.result
-
-    def write_shape(self, count: Dimensions, size: Dimensions, dynamic_lds: int) -> None:
+    def write_shape(self, shape: Shape) -> None:
         """For launches of this shape."""
+        count, size, dynamic_lds = self.shape = shape
         KERNEL_NODE.pack_into(self._block, 0, *size, 0, self.function, *count, self.table, dynamic_lds)
+
+    def address_block(self, pointers: Iterable[tuple[int, int]]) -> bytearray:
+        """What belongs in `addresses`; `pointers` are (offset in the kernarg block, device address)."""
+        block = bytearray(self._extent)
+        for offset, address in pointers:
+            write_pointer(block, offset, address)
+        return block
+
+
+def _block(extent: int) -> Any:
+    storage = (ctypes.c_uint64 * max((extent + 7) // 8, 1))()
+    return (ctypes.c_char * max(extent, 1)).from_buffer(storage)
 
 
 def memory_of(native: Any, size: int) -> memoryview:

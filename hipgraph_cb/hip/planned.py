@@ -96,7 +96,7 @@ class _SectionNodes:
         return handles
 
     def _add(self, index: int, pointer: Any, count: int) -> int:
-        command = self._recording.commands[index]
+        command = self._recording.stored[index]
         kind = type(command)
         add = self._functions.get(kind)
         if add is None:

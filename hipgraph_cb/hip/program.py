@@ -107,7 +107,7 @@ class HipProgram(Program):
         kernels = {
             (command.executable, command.export)
             for recording in (self._recording, *nested)
-            for command in recording.commands
+            for command in recording.stored.models
             if isinstance(command, (Dispatch, DispatchIndirect))
         }
         for executable, export in sorted(kernels):

@@ -179,11 +179,11 @@ class ImageWriter:
         if self._rows and self._layer_starts[-1:] != [len(self._rows)]:
             self._layer_starts.append(len(self._rows))
 
-    def kernarg_block(self, content: bytes) -> int:
-        """Add one launch's kernel arguments; returns where they lie."""
+    def kernarg_block(self, content: bytes, size: int = 0) -> int:
+        """Add one launch's kernel arguments, `size` bytes or more with zeros at the end; returns where they lie."""
         offset = len(self.kernargs)
-        self.kernargs += content
-        self.kernargs += bytes(-len(content) % UNIT or UNIT * (not content))
+        units = -(-max(len(content), size) // UNIT) or 1
+        self.kernargs += content.ljust(units * UNIT, b"\0")
         return offset
 
     def dispatch(self, row: Row, origin: Origin) -> None:

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
     from hipgraph_cb.executable.kernel_args import KernargLayout
     from hipgraph_cb.hsa.executable import KernelCode
-    from hipgraph_cb.recording.commands import Dimensions
+    from hipgraph_cb.recording.commands import Dimensions, Pointers
     from hipgraph_cb.recording.recording import Recording
 
 PATCH_ARGUMENTS = struct.Struct("<QQQI3H3H")
@@ -70,7 +70,7 @@ class Surroundings:
 def payload_room(recording: Recording) -> int:
     """Bytes that the data of all updates may need, wherever their targets are."""
     room = 0
-    for command in recording.commands:
+    for command in recording.stored.models:
         nested = nested_in(recording, command)
         if nested is not None:
             room += payload_room(nested)
@@ -123,23 +123,28 @@ class _Lowering:
     def add_all(self, scope: Scope) -> None:
         """Add the packets of a recording, layer by layer."""
         recording = scope.recording
+        models, kernargs = recording.stored.models, recording.stored.kernargs
         for number, layer in enumerate(recording.layers):
             if number:
                 self.writer.barrier()
             for index in layer:
-                command = recording.commands[index]
-                _STEPS[type(command)](self, scope, command, Origin(recording, index, scope.outer))
+                model, origin = models[index], Origin(recording, index, scope.outer)
+                if isinstance(model, Dispatch):
+                    self._dispatch(scope, model, kernargs[index], origin)
+                else:
+                    _STEPS[type(model)](self, scope, model, origin)
 
-    def _dispatch(self, scope: Scope, command: Dispatch, origin: Origin) -> None:
-        shape = self._shape_of(command)
-        offset = self._kernargs(scope, command, shape)
+    def _dispatch(self, scope: Scope, model: Dispatch, kernarg: bytes, origin: Origin) -> None:
+        """Of a dispatch like `model` with this kernarg block."""
+        shape = self._shape_of(model)
+        offset = self._kernargs(scope, model.pointers, kernarg, shape)
         self.writer.dispatch(Row(BODY, *shape[:5], offset), origin)
 
     def _dispatch_indirect(self, scope: Scope, command: DispatchIndirect, origin: Origin) -> None:
         """Two packets: a launch of the patch kernel, and the dispatch that it publishes."""
         writer = self.writer
         shape = self._shape_of(command.with_count((1, 1, 1)))
-        offset = self._kernargs(scope, command, shape)
+        offset = self._kernargs(scope, command.pointers, command.kernarg, shape)
         patch = self._surroundings.blit_kernel("patch")
         hidden = {argument.kind: argument.offset for argument in shape.layout.hidden}
         counts = [hidden.get(f"hidden_block_count_{axis}", NO_HIDDEN) for axis in "xyz"]
@@ -189,13 +194,13 @@ class _Lowering:
             kernel.layout,
         )
 
-    def _kernargs(self, scope: Scope, command: Dispatch | DispatchIndirect, shape: _Shape) -> int:
+    def _kernargs(self, scope: Scope, pointers: Pointers, kernarg: bytes, shape: _Shape) -> int:
         """Add the arguments of a dispatch; returns where they lie."""
         kernargs, addresses = self.writer.kernargs, self._addresses
-        offset = self.writer.kernarg_block(command.kernarg)
+        offset = self.writer.kernarg_block(kernarg, shape.layout.size)
         for position, content in shape.hidden:
             kernargs[offset + position : offset + position + len(content)] = content
-        for position, place in command.pointers:
+        for position, place in pointers:
             if type(place) is Range:  # by index: the names of a named tuple cost more
                 write_pointer(kernargs, offset + position, addresses[place[0]] + place[1])
             else:
@@ -243,7 +248,6 @@ class _Lowering:
 
 
 _STEPS: dict[type[Command], Callable[[_Lowering, Scope, Any, Origin], None]] = {
-    Dispatch: _Lowering._dispatch,
     Fill: _Lowering._transfer,
     Update: _Lowering._transfer,
     Copy: _Lowering._transfer,

@@ -100,7 +100,7 @@ def locations(command: Command) -> Iterator[Location]:
 def slot_uses(recording: Recording) -> tuple[SlotUse, ...]:
     """What the commands ask of each slot, up to the last one that is used."""
     tallies: dict[int, _Tally] = {}
-    for index, command in enumerate(recording.commands):
+    for index, command in enumerate(recording.stored.models):
         if isinstance(command, ExecuteCommands):
             nested = recording.resources.recordings[command.recording].recording
             for inner, place in enumerate(command.bindings):
@@ -218,7 +218,7 @@ def check_late(recording: Recording, bound: Mapping[int, BoundRange], objects: M
         check_slots_apart(recording, bound, objects)
     memory = _Memory(objects, bound)
     for index in sorted({index for use in recording.slots for index in use.late}):
-        command = recording[index]
+        command = recording.stored[index]
         if any(isinstance(place, SlotRange) and place.slot not in bound for place in locations(command)):
             continue
         try:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from hipgraph_cb.errors import InvalidArgumentError
 from hipgraph_cb.recording.commands import Location, Range, SlotRange
@@ -22,6 +22,12 @@ if TYPE_CHECKING:
     from hipgraph_cb.recording.recording import Recording
 
 BUFFER_KINDS = "a Buffer, a BufferView or a Slot"
+
+
+class Cache(Protocol):
+    """What somebody knows by the identities of objects."""
+
+    def clear(self) -> None: ...
 
 
 class ResourceCollector:
@@ -65,7 +71,7 @@ class ResourceCollector:
         self.ids: dict[int, int] = {}
         self.whole: dict[int, Range] = {}
         self.pairs: dict[int, dict[int, tuple[int, Location]]] = {}
-        self.caches: list[dict[Any, Any]] = []
+        self.caches: list[Cache] = []
         self._has_imports = False
         self._imports: dict[int, tuple[object, Range]] = {}
 

@@ -28,6 +28,7 @@ from hipgraph_cb.recording.inference import inferred, ordered_by_events
 from hipgraph_cb.recording.pushed import PushedArguments
 from hipgraph_cb.recording.recording import Recording, command_place
 from hipgraph_cb.recording.stages import MemoryAccess, Stage, check_mask
+from hipgraph_cb.recording.stored import StoredCommands
 from hipgraph_cb.recording.transfers import make_copy, make_discard, make_fill, make_update
 from hipgraph_cb.recording.validation import integer, text
 
@@ -103,7 +104,7 @@ class CommandBuffer(EventVerbs):
         capacity = integer(binding_capacity, "binding_capacity", largest=(1 << 24) - 1)
         self._resources = ResourceCollector(owner=owner, binding_capacity=capacity, validate=validate)
         self._dispatches = DispatchMaker(self._resources, limits)
-        self._commands: list[Command] = []
+        self._commands = StoredCommands()
         self._layer_starts: list[int] = []
         self._barrier_pending = True
         self._events = EventStates()
@@ -199,7 +200,7 @@ class CommandBuffer(EventVerbs):
         """
         if self._thread != get_ident():
             raise self._refusal("execution_barrier", State.RECORDING)
-        if (source_stages, target_stages, source_access, target_access) != _NO_MASKS:
+        if not (source_stages is target_stages is None and source_access is target_access is None):
             check_mask(source_stages, Stage, "source_stages")
             check_mask(target_stages, Stage, "target_stages")
             check_mask(source_access, MemoryAccess, "source_access")
@@ -357,21 +358,27 @@ class CommandBuffer(EventVerbs):
         """
         if self._thread != get_ident():
             raise self._refusal("dispatch", State.RECORDING)
-        command = None
-        if args is not None and bindings is None and constants is None and reads is None and writes is None:
-            command = self._dispatches.repeated(export, workgroup_count, workgroup_size, args, dynamic_lds, label)
-        if command is None:
+        repeated = None
+        if args is not None and bindings is constants is None and reads is writes is None:
+            repeated = self._dispatches.repeated(export, workgroup_count, workgroup_size, args, dynamic_lds, label)
+        if repeated is None:
             self._record_dispatch(
                 self._dispatches.make,
                 (export, workgroup_count, workgroup_size, args, bindings, constants, dynamic_lds, reads, writes),
                 label,
             )
             return
-        # What `_append` does, without the call: dispatches come by the thousand.
+        # What `_append` does, without the calls: dispatches come by the thousand.
+        commands = self._commands
+        models = commands.models
         if self._barrier_pending:
-            self._layer_starts.append(len(self._commands))
+            self._layer_starts.append(len(models))
             self._barrier_pending = False
-        self._commands.append(command)
+        if label is not None:
+            commands.labels[len(models)] = label
+        model, kernarg = repeated
+        models.append(model)
+        commands.kernargs.append(kernarg)
 
     def dispatch_indirect(
         self,
@@ -496,7 +503,7 @@ class CommandBuffer(EventVerbs):
     def _finish(self, state: State, failure: BaseException | None) -> None:
         self._state, self.failure = state, failure
         self._thread = None
-        self._commands, self._layer_starts = [], []
+        self._commands, self._layer_starts = StoredCommands(), []
         self._resources.rollback(0)
         self._dispatches = DispatchMaker(self._resources, None)
         self._pushed = PushedArguments()
@@ -543,7 +550,6 @@ def _check_inferable(recording: Recording) -> None:
         )
 
 
-_NO_MASKS = (None, None, None, None)
 _NEXT_STEPS = {
     (State.INITIAL, State.RECORDING): "call begin() first, or use the command buffer in a `with` statement",
     (State.INITIAL, State.FINAL): "record first: begin(), the commands, end()",

@@ -50,6 +50,7 @@ class SlotRange(NamedTuple):
 
 
 Location = Range | SlotRange
+Pointers = tuple[tuple[int, Location], ...]
 
 
 @_same_type_only
@@ -101,7 +102,7 @@ class Dispatch(NamedTuple):
     workgroup_size: Dimensions
     dynamic_lds: int
     kernarg: bytes
-    pointers: tuple[tuple[int, Location], ...]
+    pointers: Pointers
     accesses: tuple[tuple[Location, bool, bool], ...] = ()
     label: str | None = None
 
@@ -122,7 +123,7 @@ class DispatchIndirect(NamedTuple):
     workgroup_size: Dimensions
     dynamic_lds: int
     kernarg: bytes
-    pointers: tuple[tuple[int, Location], ...]
+    pointers: Pointers
     accesses: tuple[tuple[Location, bool, bool], ...] = ()
     label: str | None = None
 

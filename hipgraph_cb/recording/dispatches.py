@@ -1,94 +1,29 @@
-"""Dispatches: from a call's arguments to a command value, or to None where there is no workgroup (R4).
-
-What is the same for every dispatch of one kernel is prepared once, in a `DispatchPlan`: a recording has thousands of
-dispatches and a handful of kernels.
-"""
+"""Dispatches: from a call's arguments to a command value, or to None where there is no workgroup (R4)."""
 
 from __future__ import annotations
 
 import struct
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from hipgraph_cb.errors import HipGraphError, InvalidArgumentError, OutOfRangeError
 from hipgraph_cb.recording.bindings import COUNTS_ALIGNMENT
 from hipgraph_cb.recording.collecting import ResourceCollector
-from hipgraph_cb.recording.commands import Dimensions, Dispatch, DispatchIndirect, Location, Range
+from hipgraph_cb.recording.commands import Dispatch, DispatchIndirect, Location, Pointers, Range
+from hipgraph_cb.recording.dispatch_plan import DispatchPlan, Memory, Shape
 from hipgraph_cb.recording.pushed import PushedArguments
 from hipgraph_cb.recording.validation import check_list, integer, text
-from hipgraph_cb.recording.workgroups import check_grid, check_lds, check_size, dimensions, workgroup_size
+from hipgraph_cb.recording.workgroups import dimensions, workgroup_size
 
 if TYPE_CHECKING:
     from hipgraph_cb.executable.kernel_args import PackedArguments
     from hipgraph_cb.executable.limits import DeviceLimits
-    from hipgraph_cb.executable.packing import Packer
-
-Shape = tuple[Dimensions, Dimensions, int]
-Pointers = tuple[tuple[int, Location], ...]
-
-Getter = Callable[[Sequence[object]], tuple[Any, ...]]
 
 COUNTS_SIZE = 12
 """Bytes of the workgroup counts of an indirect dispatch: x, y, z as 32-bit numbers."""
 NO_ACCESSES: tuple[()] = ()
-_NOTHING = (object(), object(), object())
-"""A shape as no call gives it."""
 _new = tuple.__new__
 """Makes a named tuple without the call of its own constructor, which costs as much again."""
-
-
-class DispatchPlan:
-    """A kernel, its layout, and the launch shape that passed the checks last, as it was given and as it was taken.
-
-    Attributes:
-        argument_count: arguments of the kernel; negative before the first dispatch.
-        numbers, addresses: take those out of the arguments that are numbers and those that are pointers.
-        packs: by the types of the numbers: makes the kernarg block.
-        places: what the pointers of a dispatch are, by their buffers, where all are whole.
-    """
-
-    __slots__ = (
-        "accepted",
-        "addresses",
-        "argument_count",
-        "executable",
-        "export",
-        "given",
-        "key",
-        "layout",
-        "name",
-        "numbers",
-        "packers",
-        "packs",
-        "places",
-    )
-
-    def __init__(self, executable: Any, export: Any) -> None:
-        self.executable = executable
-        self.key = id(executable)
-        self.export = export.verified
-        self.name: str = export.name
-        self.layout = self.export.layout
-        self.packers: dict[tuple[type, ...], Packer | None] = self.layout.packers
-        self.argument_count = -1
-        self.numbers: Getter = tuple
-        self.addresses: Getter = tuple
-        self.packs: dict[tuple[type, ...], Callable[..., bytes]] = {}
-        self.places: dict[tuple[object, ...], Pointers] = {}
-        self.given: tuple[object, object, object] = _NOTHING
-        self.accepted: Shape = ((0, 0, 0), (0, 0, 0), 0)
-
-    def check(self, shape: Shape, limits: DeviceLimits | None) -> None:
-        """Refuse a shape that the kernel or the device cannot run."""
-        count, size, dynamic_lds = shape
-        check_size(self.export, size, limits)
-        check_grid(count, size, limits)
-        check_lds(self.export, dynamic_lds, limits)
-
-    def parameter(self, offset: int) -> str:
-        """How messages call the parameter at `offset`."""
-        labels = [parameter.label for parameter in self.layout.parameters if parameter.offset == offset]
-        return f"argument {labels[0]}" if labels else f"the argument at byte {offset}"
 
 
 class DispatchMaker:
@@ -112,27 +47,22 @@ class DispatchMaker:
         args: Sequence[object],
         dynamic_lds: object,
         label: str | None,
-    ) -> Dispatch | None:
-        """What `make` makes, if it made the like of it before: the same kernel and the very shape, numbers of the same
-        types, and whole buffers that came together. Else None."""
+    ) -> tuple[Dispatch, bytes] | None:
+        """What `make` makes, as a model without a label and a kernarg block, if it made the like of it before: the same
+        kernel and shape, numbers of the same types, and whole buffers that came together. Else None."""
         try:
             plan = self._plans_by_export[id(export)][0]
             given_count, given_size, given_lds = plan.given
             if (
-                workgroup_count is not given_count
-                or size is not given_size
-                or dynamic_lds is not given_lds
-                or len(args) != plan.argument_count
-                or (label is not None and type(label) is not str)
-            ):
+                workgroup_count is not given_count or size is not given_size or dynamic_lds is not given_lds
+            ) and not plan.takes((workgroup_count, size, dynamic_lds)):
+                return None
+            if len(args) != plan.argument_count or (label is not None and type(label) is not str):
                 return None
             numbers = plan.numbers(args)
-            block = plan.packs[tuple(map(type, numbers))](*numbers)
-            pointers = plan.places[plan.addresses(args)]
-            count, size, lds = plan.accepted
-            return _new(
-                Dispatch, (self._ids[plan.key], plan.name, count, size, lds, block, pointers, NO_ACCESSES, label)
-            )
+            if list(map(type, numbers)) != plan.number_types:
+                return None
+            return plan.models[plan.addresses(args)], plan.pack_head(*numbers)
         except (KeyError, TypeError, struct.error, OverflowError):
             return None  # `make` says what is wrong, if anything is
 
@@ -157,32 +87,28 @@ class DispatchMaker:
             _check_lists(args, bindings, reads, writes)
         known = self._plans_by_export.get(id(export))
         plan = self._plan(export) if known is None else known[0]
-        given_count, given_size, given_lds = plan.given
-        if workgroup_count is given_count and size is given_size and dynamic_lds is given_lds:
-            shape: Shape | None = plan.accepted
-        else:
-            given = (workgroup_count, size, dynamic_lds)
-            plain = all(map(_is_plain, given))
-            if plain and given == plan.given:
-                shape = plan.accepted
-            else:
-                shape = self._shape(plan, *given)
-                if plain and shape is not None:
-                    plan.given = given
-        if shape is None:
-            return None
+        given = workgroup_count, size, dynamic_lds
+        if not plan.takes(given):
+            shape = self._shape(plan, *given)
+            if shape is None:
+                return None
+            plan.accept(given, shape)
+        memory = None
         if pushed is not None:
             block, pointers = self._placed(plan, pushed.pack(plan.layout))
         elif bindings is None and constants is None:
-            block, pointers = self._packed(plan, () if args is None else args)
+            block, pointers, memory = self._packed(plan, () if args is None else args)
         else:
             block, pointers = self._placed(plan, _pack_hal(plan, args, bindings, constants))
         executable = self._ids.get(plan.key)
         if executable is None:
             executable = self._resources.executable(plan.executable)
-        accesses = () if reads is None and writes is None else self._accesses(reads or (), writes or ())
-        count, size, lds = shape
-        return _new(Dispatch, (executable, plan.name, count, size, lds, block, pointers, accesses, label))
+        accesses = NO_ACCESSES if reads is None and writes is None else self._accesses(reads or (), writes or ())
+        count, taken, lds = plan.accepted
+        command = _new(Dispatch, (executable, plan.name, count, taken, lds, block, pointers, accesses, label))
+        if memory is not None and not accesses:
+            plan.models[memory] = command if label is None else command._replace(label=None)
+        return command
 
     def make_indirect(
         self,
@@ -245,22 +171,22 @@ class DispatchMaker:
                 dimensions(size, "workgroup_size")
             return None
         shape = count, workgroup_size(plan.export, size), lds
-        if self._resources.validate and shape != plan.accepted:
+        if self._resources.validate:
             plan.check(shape, self._limits)
-        plan.given, plan.accepted = _NOTHING, shape
         return shape
 
-    def _packed(self, plan: DispatchPlan, values: Sequence[object]) -> tuple[bytes, Pointers]:
-        """Block and pointers of arguments in the kernel's own order."""
+    def _packed(self, plan: DispatchPlan, values: Sequence[object]) -> tuple[bytes, Pointers, Memory | None]:
+        """Block and pointers of arguments in the kernel's own order, and the buffers where all of them are whole."""
         block, pointers = self._placed(plan, plan.layout.pack(values))
         packer = plan.packers.get(tuple(map(type, values)))
-        if packer is not None:
-            plan.argument_count, plan.numbers, plan.addresses = len(values), packer.numbers, packer.addresses
-            plan.packs[tuple(map(type, packer.numbers(values)))] = packer.pack
-            memory = packer.addresses(values)
-            if all(value is None or id(value) in self._pairs for value in memory):
-                pointers = plan.places.setdefault(memory, pointers)
-        return block, pointers
+        if packer is None:
+            return block, pointers, None
+        plan.argument_count, plan.numbers, plan.addresses = len(values), packer.numbers, packer.addresses
+        plan.number_types, plan.pack_head = list(map(type, packer.numbers(values))), packer.pack_head
+        memory = packer.addresses(values)
+        if not all(value is None or id(value) in self._pairs for value in memory):
+            return block, pointers, None
+        return block, plan.places.setdefault(memory, pointers), memory
 
     def _placed(self, plan: DispatchPlan, packed: PackedArguments) -> tuple[bytes, Pointers]:
         """Packed arguments, and where each of their pointers leads."""
@@ -296,7 +222,7 @@ class DispatchMaker:
         plan = self._plans.get(key)
         if plan is None:
             plan = self._plans[key] = DispatchPlan(executable, export)
-            self._resources.caches.append(plan.places)
+            self._resources.caches.append(plan)
         self._plans_by_export[id(export)] = (plan, export)
         return plan
 
@@ -310,13 +236,6 @@ def _check_lists(args: object, bindings: object, reads: object, writes: object) 
     ):
         if value is not None and type(value) is not list:
             check_list(value, name, entries)
-
-
-def _is_plain(value: object) -> bool:
-    """Whether a part of a shape is what it seems and stays so: no bool, no number of another type, no list."""
-    if type(value) is tuple:
-        return all(type(each) is int for each in value)
-    return value is None or type(value) is int
 
 
 def _pack_hal(

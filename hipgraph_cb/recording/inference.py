@@ -47,7 +47,7 @@ def ordered_by_events(recording: Recording) -> Recording:
 def with_dependencies(recording: Recording, dependencies: Dependencies) -> Recording:
     """The recording with dependencies of its commands' own instead of layers."""
     return Recording(
-        recording.commands,
+        recording.stored,
         layer_starts=range(len(recording)),
         resources=recording.resources,
         binding_capacity=recording.binding_capacity,

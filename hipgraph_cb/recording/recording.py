@@ -22,6 +22,7 @@ from hipgraph_cb.recording.dependencies import (
 from hipgraph_cb.recording.events import NO_EVENTS, EventUse, event_use
 from hipgraph_cb.recording.groups import Group, paths
 from hipgraph_cb.recording.resources import ResourceTable
+from hipgraph_cb.recording.stored import StoredCommands
 
 if TYPE_CHECKING:
     import os
@@ -38,7 +39,7 @@ class Recording(Sequence[Command]):
     code. Labels and the live objects behind the resource table do not count.
 
     Attributes:
-        commands: what was recorded; a command's index is its position.
+        stored: the commands as they are kept; see `recording.stored`.
         layer_starts: the index of each layer's first command: 0, then the first command behind each barrier that
             orders anything. With `dependencies`, every command is a layer of its own: whoever knows only of layers
             keeps the order of the calls.
@@ -52,7 +53,7 @@ class Recording(Sequence[Command]):
 
     def __init__(
         self,
-        commands: Sequence[Command],
+        commands: Sequence[Command] | StoredCommands,
         *,
         layer_starts: Sequence[int] = (),
         resources: ResourceTable | None = None,
@@ -61,8 +62,8 @@ class Recording(Sequence[Command]):
         groups: Sequence[Group] = (),
         dependencies: Dependencies | None = None,
     ) -> None:
-        self.commands = tuple(commands)
-        self.layer_starts = tuple(layer_starts) or ((0,) if self.commands else ())
+        self.stored = commands if isinstance(commands, StoredCommands) else StoredCommands(commands)
+        self.layer_starts = tuple(layer_starts) or ((0,) if self.stored else ())
         self.dependencies = dependencies
         self.resources = ResourceTable() if resources is None else resources
         self.binding_capacity = binding_capacity
@@ -79,6 +80,11 @@ class Recording(Sequence[Command]):
         raise AttributeError(f"a Recording is immutable: cannot delete {name!r}")
 
     @cached_property
+    def commands(self) -> tuple[Command, ...]:
+        """What was recorded; a command's index is its position. They are made when they are first asked for."""
+        return tuple(self.stored)
+
+    @cached_property
     def layers(self) -> tuple[tuple[int, ...], ...]:
         """The command indices between barriers. Commands of one layer may run in any order or at once.
 
@@ -86,7 +92,7 @@ class Recording(Sequence[Command]):
         """
         if self.dependencies is not None:
             return levels(self.dependencies)
-        bounds = (*self.layer_starts, len(self.commands))
+        bounds = (*self.layer_starts, len(self))
         return tuple(tuple(range(start, end)) for start, end in pairwise(bounds))
 
     @cached_property
@@ -116,7 +122,7 @@ class Recording(Sequence[Command]):
     @cached_property
     def kinds(self) -> frozenset[type[Command]]:
         """The types of its commands, those of nested recordings not included."""
-        return frozenset(map(type, self.commands))
+        return frozenset(map(type, self.stored.models))
 
     @cached_property
     def event_use(self) -> EventUse:
@@ -131,7 +137,7 @@ class Recording(Sequence[Command]):
     @cached_property
     def group_paths(self) -> tuple[tuple[str, ...], ...]:
         """For each command the labels of its debug groups, outermost first."""
-        return paths(self.groups, len(self.commands))
+        return paths(self.groups, len(self))
 
     @overload
     def __getitem__(self, index: int) -> Command: ...
@@ -141,7 +147,7 @@ class Recording(Sequence[Command]):
         return self.commands[index]
 
     def __len__(self) -> int:
-        return len(self.commands)
+        return len(self.stored)
 
     def __iter__(self) -> Iterator[Command]:
         return iter(self.commands)
@@ -152,7 +158,7 @@ class Recording(Sequence[Command]):
         return self is other or self.content == other.content
 
     def __hash__(self) -> int:
-        return hash((self.layer_starts, len(self.commands), self.binding_capacity))
+        return hash((self.layer_starts, len(self), self.binding_capacity))
 
     @property
     def content(self) -> tuple[object, ...]:
@@ -162,7 +168,7 @@ class Recording(Sequence[Command]):
 
     def __repr__(self) -> str:
         counts = [
-            (len(self.commands), "command"),
+            (len(self), "command"),
             (len(self.layers), "layer"),
             (len(self.resources.buffers), "buffer"),
             (len(self.resources.executables), "executable"),
@@ -180,7 +186,7 @@ class Recording(Sequence[Command]):
     def where(self, index: int) -> str:
         """How messages call a command: its index, its label, its debug groups, the recording's label."""
         groups = self.group_paths[index] if self.groups else ()
-        return command_place(index, self.commands[index].label, groups, self.label)
+        return command_place(index, self.stored[index].label, groups, self.label)
 
     def describe_place(self, place: Location) -> str:
         """How messages and exports call a place: `y`[256:768], or slot 1[0:] where the binding table sets the end."""
@@ -319,7 +325,7 @@ class Recording(Sequence[Command]):
     def _changed(self, **changes: Any) -> Recording:
         """A recording that differs in the named arguments of the constructor."""
         facts = {
-            "commands": self.commands,
+            "commands": self.stored,
             "layer_starts": self.layer_starts,
             "resources": self.resources,
             "binding_capacity": self.binding_capacity,

@@ -157,3 +157,28 @@ def test_two_dispatches_of_one_command_buffer_go_to_two_bindings(kernels, run, z
 
     run(record, first, second)
     assert first.to_host(np.uint32).tolist() == second.to_host(np.uint32).tolist() == list(range(32))
+
+
+def test_every_dispatch_of_a_chain_has_its_own_kernel_shape_buffers_and_numbers(device, kernels, run, zeros):
+    ones, sums, other, last = device.from_host(np.ones(64, np.float32)), zeros(256), zeros(256), zeros(16)
+
+    def record(cb, x, y, z, w):
+        for index in range(20):
+            groups = 1 + index % 2
+            cb.dispatch(kernels["saxpby"], groups, 64 // groups, args=[z, x, y, index / 2, 64])
+            cb.dispatch(kernels["constants"], 1, args=[w, index, 2, 3, 4], label=None if index % 3 else f"{index}")
+            cb.execution_barrier()
+            y, z = z, y
+
+    run(record, ones, sums, other, last)
+    assert sums.to_host(np.float32).tolist() == [sum(range(20)) / 2] * 64
+    assert last.to_host(np.uint32).tolist() == [19, 2, 3, 4]
+
+
+@pytest.mark.parametrize("names", [["constants", "saxpby"], ["saxpby", "constants"], ["nothing", "constants"]])
+def test_kernels_may_stand_beside_each_other_without_any_address(device, kernels, names):
+    arguments = {"constants": [None, 1, 2, 3, 4], "saxpby": [None, None, None, 1.0, 0], "nothing": []}
+    with device.command_buffer() as cb:
+        for name in names:
+            cb.dispatch(kernels[name], 1, args=arguments[name], workgroup_size=1)
+    assert len(cb.program.recording) == 2

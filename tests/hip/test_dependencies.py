@@ -24,10 +24,10 @@ def test_each_layer_writes_its_own_dependencies():
     assert read(array.write([0x30]), 2) == [0x30, 0x20]
 
 
-def test_one_handle_may_be_put_in_place_as_a_word():
+def test_one_handle_may_be_put_in_place_alone():
     array = DependencyArray()
-    array.words[0] = 0x7FFF_0000_3000
+    array.first.value = 0x7FFF_0000_3000
     assert read(array.pointer, 1) == [0x7FFF_0000_3000]
     assert read(array.write([0x10] * 40), 40) == [0x10] * 40
-    array.words[0] = 0x20
+    array.first.value = 0x20
     assert read(array.pointer, 2) == [0x20, 0x10]

@@ -217,3 +217,16 @@ def test_what_does_not_fit_a_table_is_refused():
         "nothing stands for resource 1 of the recording\n  found: no object for `x`\n  next: pass resources={1: ...}"
     )
     assert table.complete() == table.bound
+
+
+def test_commands_are_the_same_in_whatever_order_they_are_asked_for(cb, x, y):
+    kernel = clang_kernels()["saxpy"]
+    for index in range(4):
+        cb.dispatch(kernel, 4, 256, args=[x, y, 1.0, index], label=None if index % 2 else f"step {index}")
+        cb.fill_buffer(x, index)
+    cb.end()
+    recording = cb.recording
+    places = [recording.where(index) for index in range(8)]
+    assert [recording.stored[index] for index in range(8)] == list(recording.commands) == list(recording)
+    assert places[:3] == ["command 0 'step 0' in 'step'", "command 1 in 'step'", "command 2 in 'step'"]
+    assert recording[0] is recording.commands[0] is recording[:1][0]

@@ -3,6 +3,7 @@
 import gc
 import struct
 
+import numpy as np
 import pytest
 from support.fakes import FakeBuffer
 from support.kernels import clang_kernels
@@ -10,6 +11,7 @@ from support.kernels import clang_kernels
 from hipgraph_cb.errors import HipGraphError, InvalidArgumentError
 from hipgraph_cb.recording.command_buffer import CommandBuffer
 from hipgraph_cb.recording.commands import Range
+from hipgraph_cb.recording.dispatch_plan import MOST_SHAPES
 from hipgraph_cb.recording.resources import Slot
 
 
@@ -97,3 +99,49 @@ def test_numbers_are_those_of_their_own_call(cb, saxpy, x, y):
     for index, command in enumerate(cb.recording):
         assert command.kernarg[16:24] == struct.pack("<fI", index / 2, index)
         assert command.pointers == ((0, Range(0, 0, 4096)), (8, Range(1, 0, 4096)))
+
+
+def test_many_like_one_another_are_nothing_to_the_garbage_collector(cb, saxpy, x, y):
+    """Full collections look at every container: with one for each command, each costs what the recording is long."""
+    cb.dispatch(saxpy, 4, 256, args=[x, y, 0.5, 0])
+    gc.collect()
+    before = len(gc.get_objects())
+    for index in range(1000):
+        cb.dispatch(saxpy, 4, 256, args=[x, y, index / 2, index])
+        cb.execution_barrier()
+    cb.end()
+    assert len(gc.get_objects()) - before < 100
+
+
+def test_a_kernarg_block_is_whole_however_it_is_kept(cb, saxpy, x, y):
+    for index in range(3):
+        cb.dispatch(saxpy, 4, 256, args=[x, y, 0.0, index])
+    cb.end()
+    assert {len(command.kernarg) for command in cb.recording} == {saxpy.verified.layout.size}
+    assert cb.recording[0].kernarg == bytes(len(cb.recording[0].kernarg))
+
+
+def test_a_new_shape_holds_for_buffers_that_came_with_another_one(cb, saxpy, x, y):
+    counts = [count for count in (4, 5, 4, 6) for _ in range(3)]
+    for index, count in enumerate(counts):
+        cb.dispatch(saxpy, count, 256, args=[(x, y)[index % 2], y, 1.0, 7])
+    cb.end()
+    assert [command.workgroup_count[0] for command in cb.recording] == counts
+
+
+def test_shapes_are_right_whether_they_are_remembered_or_not(cb, saxpy, x, y):
+    counts = 2 * [*range(1, MOST_SHAPES + 50)]
+    for count in counts:
+        cb.dispatch(saxpy, count, 256, args=[x, y, 1.0, 7])
+    cb.end()
+    assert [command.workgroup_count[0] for command in cb.recording] == counts
+
+
+def test_types_that_change_between_calls_are_looked_at_each_time(cb, saxpy, x, y):
+    for number in (1.5, 2, 2.5, 3):
+        cb.dispatch(saxpy, 4, 256, args=[x, y, number, 7])
+        for wrong in ([np.float64(number), 7], [number, np.uint64(7)], [number, 7.0]):
+            with pytest.raises(InvalidArgumentError, match="does not fit"):
+                cb.dispatch(saxpy, 4, 256, args=[x, y, *wrong])
+    cb.end()
+    assert [struct.unpack_from("<f", command.kernarg, 16) for command in cb.recording] == [(1.5,), (2,), (2.5,), (3,)]

@@ -13,6 +13,7 @@ from hipgraph_cb.virtual.hip.submit import forbid_in_capture
 
 _NON_BLOCKING = 1
 _GREATEST_PRIORITY, _LEAST_PRIORITY = -1, 1
+_MOMENT = 0.0002  # seconds
 
 
 def _create(runtime: HipRuntime, out: int, flags: int, priority: int) -> None:
@@ -59,9 +60,15 @@ def stream_synchronize(runtime: HipRuntime, handle: int) -> None:
 @api("hipStreamQuery", HANDLE)
 @api("hipStreamQuery_spt", HANDLE)
 def stream_query(runtime: HipRuntime, handle: int) -> int:
+    """The answer may take a moment, which the worker gets: who asks again and again would take it from the work."""
     stream = runtime.stream(handle)
     forbid_in_capture(stream)
-    if not all(operation.is_done for operation in stream.pending()):
+
+    def is_done() -> bool:
+        return all(operation.is_done for operation in stream.pending())
+
+    may_wait = not runtime.gate.shared.is_worker()
+    if not is_done() and not (may_wait and runtime.gate.wait(is_done, _MOMENT)):
         return Code.NOT_READY
     tell_failure(runtime.gate, stream.group())
     return Code.SUCCESS

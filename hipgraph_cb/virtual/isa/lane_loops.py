@@ -69,7 +69,7 @@ LOOPS = _load()
 
 def multiply_add(a: NDArray[Any], b: NDArray[Any], c: NDArray[Any]) -> Any:
     """a * b + c with one rounding to nearest even. All f32, or all f64."""
-    return _combined(_MULTIPLY_ADD, a, b, c)
+    return _combined(_MULTIPLY_ADD, a, b, c) if a.dtype is c.dtype else None
 
 
 def choose(lanes: NDArray[np.bool_], chosen: NDArray[Any], other: NDArray[Any]) -> Any:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import threading
+import time
 
 import numpy as np
 import pytest
@@ -45,6 +46,30 @@ def test_a_query_tells_whether_the_stream_is_at_its_end(hip, streams, gate_funct
     opened.set()
     assert code_of(hip.hipStreamSynchronize(streams[0])) == 0
     assert code_of(hip.hipStreamQuery(streams[0])) == 0
+
+
+def test_a_query_gives_the_worker_a_moment_and_tells_when_that_was_enough(hip, runtime, streams):
+    deadline = time.monotonic() + 10
+    waits = []
+
+    def until_somebody_waits(_):
+        while time.monotonic() < deadline and not waits:
+            waits.extend([True] * runtime.machine.calls.sleepers)
+            time.sleep(0)
+
+    function = HOST_FUNCTION(until_somebody_waits)
+    assert host_function(hip, streams[0], function) == 0
+    while code_of(hip.hipStreamQuery(streams[0])) == 600:
+        pass
+    assert waits == [True]
+
+
+def test_a_query_from_a_host_function_does_not_wait_for_itself(hip, streams):
+    codes = []
+    function = HOST_FUNCTION(lambda _: codes.append(code_of(hip.hipStreamQuery(streams[0]))))
+    assert host_function(hip, streams[0], function) == 0
+    done(hip.hipStreamSynchronize(streams[0]))
+    assert codes == [600]
 
 
 def test_the_null_stream_waits_for_blocking_streams_and_not_for_the_others(hip, streams, gate_function):

@@ -54,12 +54,12 @@ static int measure(const array *out, i64 item, i64 *rows, i64 *lanes) {
 static i64 smaller(i64 a, i64 b) { return a < b ? a : b; }
 
 // `name`: `count` values of `source` from lane `at` of its current row.
-#define TAKE(type, name, source, at, count)                                          \
-  type name##_repeated[PIECE];                                                       \
-  const type *name = (const type *)(source).data + (at);                             \
-  if (!(source).lane) {                                                              \
+#define TAKE(type, name, source, at, count)                                              \
+  type name##_repeated[PIECE];                                                           \
+  const type *name = (const type *)(source).data + (at);                                 \
+  if (!(source).lane) {                                                                  \
     for (i64 i = 0; i < (count); i++) name##_repeated[i] = *(const type *)(source).data; \
-    name = name##_repeated;                                                          \
+    name = name##_repeated;                                                              \
   }
 
 // ---- out = f(a, b, c) of each lane ----
@@ -128,16 +128,16 @@ FAST static void take_distances(u64 *restrict out, const places *from, i64 at, i
 }
 
 // The lowest and the highest of `count` indices that are chosen; low > high when there are none.
-#define EXTENT_OF(type, largest)                                                                          \
+#define EXTENT_OF(type, largest)                                                                           \
   FAST static void extent_of_##type(const type *index, const u8 *chosen, i64 count, i64 *low, i64 *high) { \
-    type lowest = largest, highest = 0;                                                                   \
-    for (i64 i = 0; i < count; i++) {                                                                     \
-      type mask = -(type)chosen[i], above = index[i] & mask, below = index[i] | (largest & ~mask);        \
-      highest = above > highest ? above : highest;                                                        \
-      lowest = below < lowest ? below : lowest;                                                           \
-    }                                                                                                     \
-    *high = (i64)highest > *high ? (i64)highest : *high;                                                  \
-    *low = (i64)lowest < *low ? (i64)lowest : *low;                                                       \
+    type lowest = largest, highest = 0;                                                                    \
+    for (i64 i = 0; i < count; i++) {                                                                      \
+      type mask = -(type)chosen[i], above = index[i] & mask, below = index[i] | (largest & ~mask);         \
+      highest = above > highest ? above : highest;                                                         \
+      lowest = below < lowest ? below : lowest;                                                            \
+    }                                                                                                      \
+    *high = (i64)highest > *high ? (i64)highest : *high;                                                   \
+    *low = (i64)lowest < *low ? (i64)lowest : *low;                                                        \
   }
 EXTENT_OF(u32, UINT32_MAX)
 EXTENT_OF(u64, INT64_MAX)
@@ -175,9 +175,15 @@ static int is_inside(places from, i64 origin, i64 size, i64 first, i64 last) {
 }
 
 // Words need no alignment.
-typedef struct __attribute__((packed)) { u8 it; } word8;
-typedef struct __attribute__((packed)) { u16 it; } word16;
-typedef struct __attribute__((packed)) { u32 it; } word32;
+typedef struct __attribute__((packed)) {
+  u8 it;
+} word8;
+typedef struct __attribute__((packed)) {
+  u16 it;
+} word16;
+typedef struct __attribute__((packed)) {
+  u32 it;
+} word32;
 
 #define LOAD_EACH(word) \
   for (i64 i = 0; i < count; i++) out[i] = ((const word *)(base + distance[i]))->it;
@@ -193,7 +199,8 @@ FAST static void load_piece(u32 *restrict out, const char *base, const u64 *dist
 }
 
 // The same of the chosen lanes: the others read what the first of those does, and give 0.
-FAST static void load_chosen(u32 *restrict out, const char *base, u64 *distance, const u8 *chosen, i64 size, i64 count) {
+FAST static void load_chosen(u32 *restrict out, const char *base, u64 *distance, const u8 *chosen, i64 size,
+                             i64 count) {
   i64 first = 0;
   while (first < count && !chosen[first]) first++;
   if (first < count) {
@@ -232,8 +239,8 @@ FAST EXPORT int gather(array *out, const array *memory, i64 origin, const array 
   return 1;
 }
 
-#define STORE_EACH(word) \
-  for (i64 i = 0; i < count; i++) { \
+#define STORE_EACH(word)                                          \
+  for (i64 i = 0; i < count; i++) {                               \
     if (chosen[i]) ((word *)(base + distance[i]))->it = value[i]; \
   }
 

@@ -55,6 +55,8 @@ class ExecutionSettings:
 
 
 DEFAULTS = ExecutionSettings()
+MOST_CHUNKS = 1 << 22
+"""Of one launch: their order is a list in memory. A hundred billion work-items take longer than anybody waits."""
 # What ran last at an address; comparing code is cheaper than hashing it.
 _RECENT: dict[tuple[int, str, FloatMode], Program] = {}
 heap.learn_from_a_freed_block()
@@ -79,6 +81,9 @@ def execute(
         return
     program, entry = _program(launch.kernel, memory, settings)
     per_chunk = max(1, settings.chunk_lanes // (launch.waves_per_group * WAVE_SIZE))
+    if launch.group_count > per_chunk * MOST_CHUNKS:
+        description = f"{launch.group_count} workgroups are more than a virtual GPU runs in a day"
+        raise DeviceFault(FaultKind.LAUNCH_FAILURE, description, kernel=launch.kernel.name)
     starts = list(range(0, launch.group_count, per_chunk))
     if settings.seed is not None and len(starts) > 1:
         random.Random(settings.seed).shuffle(starts)

@@ -139,7 +139,7 @@ class Machine(RuleBasedStateMachine):
     def ways(self):
         for join in self.joins:
             yield {"join": join, "dependencies": "barriers"}, False
-        yield {"join": "auto", "dependencies": "barriers"}, True
+        yield {"join": "auto", "dependencies": "barriers", "fill": "kernel"}, True
         yield {"dependencies": "inferred"}, False
         yield {"dependencies": "inferred"}, True
 

@@ -145,3 +145,11 @@ def test_kernel_arguments_outside_live_memory_are_a_fault():
     with pytest.raises(DeviceFault) as caught:
         gpu.launch("saxpy", (64,), (64,), [x, x, np.float32(1), 10])
     assert caught.value.description == "0 bytes into `x`, 40 bytes, which was freed"
+
+
+def test_a_grid_that_would_run_for_days_is_a_fault_and_no_error_of_python():
+    with pytest.raises(DeviceFault) as caught:
+        run_program(NULL, groups=1 << 50)
+    assert caught.value.report() == (
+        "launch failure: 1125899906842624 workgroups are more than a virtual GPU runs in a day\n  kernel: tried"
+    )

@@ -147,7 +147,7 @@ FAULTS = {
     "27 another signature than pointers and words": "conformance/test_arguments.py::test_vectors_and_structures_go_by_value_between_pointers",
     "28 grid, block and LDS are unchecked": "recording/test_dispatch.py::test_a_grid_of_two_to_the_32_work_items_is_refused",
     "29 parameters of every dispatch stay until the end": "hip/test_what_is_never_called.py::test_parameters_of_many_dispatches_take_the_memory_of_one",
-    "30 staged bytes go before the launch has read them": "conformance/test_stream_mode.py::test_host_bytes_are_those_of_the_recording",
+    "30 staged bytes go before the launch has read them": "hip/test_replay_calls.py::test_host_bytes_are_kept_until_the_launch_that_reads_them_is_done",
     "31 a failed verb leaves its resources behind": "recording/test_states.py::test_a_refused_call_holds_nothing_of_its_arguments",
     "34 the device is not made current": "hip/test_replay_calls.py::test_every_call_of_the_user_makes_the_device_current_before_anything_of_it_is_used",
     "37 a failed end keeps resources": "recording/test_recording_value.py::test_a_failed_command_buffer_holds_nothing",

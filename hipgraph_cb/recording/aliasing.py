@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, NamedTuple
 
 from hipgraph_cb.errors import InvalidArgumentError
+from hipgraph_cb.recording.bindings import origins_of
 from hipgraph_cb.recording.commands import Location, Range
 from hipgraph_cb.recording.hazards import AccessReader
 from hipgraph_cb.recording.validation import LARGEST
@@ -31,17 +32,22 @@ def check_slots_apart(recording: Recording, bound: Mapping[int, BoundRange], obj
     Raises:
         InvalidArgumentError: two that do; the order that was inferred does not know that they are the same memory.
     """
-    by_buffer: dict[int, list[Extent]] = defaultdict(list)
+    by_memory: dict[int, list[Extent]] = defaultdict(list)
+    direct = [objects.get(number) for is_slot, number in recording.touched if not is_slot]
+    origins = origins_of([*direct, *(place.buffer for place in bound.values())])
     for is_slot, number in recording.touched:
         start, end, is_written = recording.touched[is_slot, number]
         if not is_slot:
             name = recording.resources.buffers[number].name
-            by_buffer[id(objects.get(number))].append(Extent(start, end, is_written, name))
+            memory, base = origins[id(objects.get(number))]
         elif number in bound:
             place = bound[number]
-            end = min(place.offset + end, place.offset + place.length)
-            by_buffer[id(place.buffer)].append(Extent(place.offset + start, end, is_written, f"slot {number}"))
-    for extents in by_buffer.values():
+            name, (memory, base) = f"slot {number}", origins[id(place.buffer)]
+            start, end = place.offset + start, min(place.offset + end, place.offset + place.length)
+        else:
+            continue
+        by_memory[memory].append(Extent(base + start, base + end, is_written, name))
+    for extents in by_memory.values():
         furthest: list[Extent] = []
         for extent in sorted(extents):
             furthest = [other for other in furthest if other.end > extent.start]

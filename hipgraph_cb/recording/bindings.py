@@ -7,7 +7,7 @@ cost, not what the recording is long.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -322,6 +322,31 @@ def _check_late(command: Command, memory: _Memory) -> None:
         _check_some(target)
         if source.buffer is target.buffer:
             check_apart(source, target, "one buffer")
+        elif is_imported(source.buffer) or is_imported(target.buffer):
+            origins = origins_of([source.buffer, target.buffer])
+            source, target = (
+                each._replace(offset=each.offset + origins[id(each.buffer)][1]) for each in (source, target)
+            )
+            check_apart(source, target, "one memory")
+
+
+def is_imported(buffer: object) -> bool:
+    """Whether it may share bytes with another buffer."""
+    return getattr(buffer, "is_imported", False)
+
+
+def origins_of(buffers: Iterable[Any]) -> dict[int, tuple[int, int]]:
+    """By the identity of each buffer: which memory it is in, and where it begins there.
+
+    Every buffer is a memory of its own, unless there are imported ones: those may share bytes with any other, so that
+    all of them are told apart by their addresses.
+    """
+    known = {id(buffer): buffer for buffer in buffers}
+    if not any(map(is_imported, known.values())):
+        return {key: (key, 0) for key in known}
+    addresses = {key: getattr(buffer, "_address", 0) for key, buffer in known.items()}
+    lowest = min(addresses.values())
+    return {key: (0, address - lowest) for key, address in addresses.items()}
 
 
 def _check_some(target: BoundRange) -> None:

@@ -242,3 +242,23 @@ def test_memory_that_was_bound_before_is_kept_until_the_launch_with_it_is_done(d
         cb.replay(bindings=[second])
         del first
         assert second.to_host(np.uint32).tolist() == [100] * 4
+
+
+def test_imported_memory_in_slots_is_told_apart_by_its_address(device, zeros):
+    """Another buffer of the same bytes hides neither overlapping copies nor what inferred dependencies rest on."""
+    owned = zeros(64)
+    whole, part = device.import_buffer(owned.address, size=64), device.import_buffer(owned.address + 16, size=32)
+    with device.command_buffer(binding_capacity=2) as copy:
+        copy.copy_buffer(Slot(0, 0, 20), Slot(1, 0, 20))
+    with device.command_buffer(binding_capacity=2, dependencies="inferred") as fills:
+        fills.fill_buffer(Slot(0, 0, 20), 1)
+        fills.fill_buffer(Slot(1, 0, 20), 2)
+    for table in ([owned, whole], [whole, part], [part, owned.view(20)]):
+        with pytest.raises(InvalidArgumentError, match="overlap"):
+            copy.replay(bindings=table)
+        with pytest.raises(InvalidArgumentError, match="are the same memory"):
+            fills.replay(bindings=table)
+    for table in ([whole, owned.view(20)], [owned.view(36), part], [zeros(20), part]):
+        copy.replay(bindings=table)
+        fills.replay(bindings=table)
+    assert part.to_host(np.uint32).tolist()[:5] == [2] * 5

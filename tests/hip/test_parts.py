@@ -170,3 +170,22 @@ def test_the_wait_for_counts_ends_in_time_and_what_was_launched_has_a_ticket(cou
     counting.busy = False
     device.synchronize()
     assert counting.kinds["executable graph"] == 0
+
+
+def test_a_launch_outside_of_a_graph_has_the_shape_and_the_lds_of_its_dispatch(
+    device, executable, monkeypatch, counting
+):
+    launches = []
+    monkeypatch.setitem(
+        counting, "hipModuleLaunchKernel", lambda *arguments: (launches.append(arguments[1:8]), (0,))[1]
+    )
+    x, counts = device.allocate(64), device.from_host(bytes([5, 0, 0, 0, 6, 0, 0, 0, 7, 0, 0, 0]))
+    arguments = {"args": [x, x, x, 1.0, 1], "dynamic_lds": 96}
+    with device.command_buffer() as cb:
+        cb.dispatch(executable["saxpby"], (2, 3, 4), (8, 4, 2), **arguments)
+    cb.replay(mode="stream")
+    with device.command_buffer() as cb:
+        cb.dispatch_indirect(executable["saxpby"], counts, (8, 4, 2), **arguments)
+    for mode in ("graph", "stream"):
+        cb.replay(mode=mode)
+    assert launches == [(2, 3, 4, 8, 4, 2, 96), *[(5, 6, 7, 8, 4, 2, 96)] * 2]

@@ -70,6 +70,23 @@ def test_a_closed_program_is_kept_until_its_launch_is_done(counting, device):
     assert counting.kinds["executable graph"] == 0
 
 
+@pytest.mark.parametrize("mode", ["graph", "stream"])
+def test_host_bytes_are_kept_until_the_launch_that_reads_them_is_done(counting, device, mode):
+    """HIP is given their address: it reads them when the launch runs."""
+    with device.command_buffer(binding_capacity=1) as cb:
+        cb.update_buffer(Slot(0), bytes(range(16)))
+    counting.busy = True
+    cb.replay(bindings=[device.allocate(16)], mode=mode)
+    recording = weakref.ref(cb.recording)
+    cb.program.close()
+    del cb
+    gc.collect()
+    assert recording() is not None
+    counting.busy = False
+    device.synchronize()
+    assert recording() is None
+
+
 def test_memory_that_a_launch_was_bound_to_is_kept_until_it_is_done(counting, device):
     first, second = device.allocate(16), device.allocate(16)
     with device.command_buffer(binding_capacity=1) as cb:

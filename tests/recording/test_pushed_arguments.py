@@ -53,6 +53,14 @@ def test_explicit_arguments_do_not_look_at_what_was_pushed(cb, x, y, saxpy):
     assert cb.recording[0].kernarg[20:24] == struct.pack("<I", 5)
 
 
+@pytest.mark.parametrize("given", [{"constants": [1, 2]}, {"bindings": []}, {"args": []}])
+def test_explicit_arguments_are_never_mixed_with_what_was_pushed(cb, x, saxpy, given):
+    cb.push_descriptor_set(0, [x, x])
+    cb.push_constants(0, [1, 2])
+    with pytest.raises(InvalidArgumentError):
+        cb.dispatch(saxpy, 1, 64, **given)
+
+
 def test_the_whole_area_can_be_set_and_not_a_byte_more(cb):
     cb.push_constants(0, np.zeros(64, np.uint32))
     cb.push_constants(252, [1])

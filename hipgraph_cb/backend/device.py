@@ -84,7 +84,7 @@ class BackendDevice(Device):
         deadline = None if timeout is None else time.monotonic() + timeout
         for queue in tuple(self.queues):
             if queue.busy or queue.failed:
-                queue.wait(None if deadline is None else max(deadline - time.monotonic(), 0.0))
+                queue.wait(None if deadline is None else max(deadline - time.monotonic(), 0.0), timeout)
         self.backlog.sweep()
 
     def _adopt(self, child: Child) -> Child:

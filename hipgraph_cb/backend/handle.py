@@ -32,6 +32,11 @@ class Handle:
         self._finalizer = weakref.finalize(self, api.release, release_function, native)
         self._finalizer.atexit = False
 
+    @property
+    def is_alive(self) -> bool:
+        """Whether it was not given back yet."""
+        return self._finalizer.alive
+
     def release(self) -> None:
         self._finalizer()
 
@@ -43,6 +48,10 @@ class Borrowed(Handle):
 
     def __init__(self, owner: object) -> None:
         self._keep = owner
+
+    @property
+    def is_alive(self) -> bool:
+        return True
 
     def release(self) -> None:
         self._keep = None

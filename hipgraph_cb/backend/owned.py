@@ -25,6 +25,11 @@ class OwnedBuffer(Buffer):
         super().__init__(device, size, address, label)
         self.handle: Handle | None = handle
 
+    def check_open(self, action: str) -> None:
+        """As the base says. A `__del__` may come when the collector has taken the memory already."""
+        if self._closed or (self.handle is not None and not self.handle.is_alive):
+            raise self.closed_error(action)
+
     def _settle(self) -> None:
         self._device.wait_for_queues()
 

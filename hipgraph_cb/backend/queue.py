@@ -96,10 +96,13 @@ class LaunchQueue(ABC):
     def _release(self) -> None:
         """Give the runtime's object back; calling it again does nothing."""
 
-    def wait(self, timeout: float | None) -> None:
+    def wait(self, timeout: float | None, given: float | None = None) -> None:
         """Wait until all work is done, for `timeout` seconds at most (None: without an end).
 
         It polls, so that Ctrl-C works and the wait is bounded (P4).
+
+        Args:
+            given: the seconds that the caller named, where this wait has only what is left of them.
 
         Raises:
             DeadlineExceededError: not done in time.
@@ -108,7 +111,7 @@ class LaunchQueue(ABC):
         failure = self.take_failure()
         if failure is not None:
             raise failure
-        self._wait_until(self.poll, timeout)
+        self._wait_until(self.poll, timeout, given)
 
     def wait_for(self, ticket: int, timeout: float | None) -> None:
         """Wait until the work with this ticket is done; a failure is kept for the next wait.
@@ -123,13 +126,13 @@ class LaunchQueue(ABC):
 
         self._wait_until(is_done, timeout)
 
-    def _wait_until(self, is_done: Callable[[], bool], timeout: float | None) -> None:
+    def _wait_until(self, is_done: Callable[[], bool], timeout: float | None, given: float | None = None) -> None:
         started = time.monotonic()
         queries, pause = 0, FIRST_PAUSE
         while not is_done():
             elapsed = time.monotonic() - started
             if timeout is not None and elapsed >= timeout:
-                raise self._timeout(timeout)
+                raise self._timeout(timeout if given is None else given)
             queries += 1
             if queries < EAGER_QUERIES:
                 time.sleep(0)

@@ -29,6 +29,11 @@ class QueueStream(Stream):
     def device(self) -> BackendDevice:
         return self._device
 
+    def check_open(self, action: str) -> None:
+        """As the base says. A `__del__` may come when the collector has taken the queue already."""
+        if self._closed or not self._abandon.alive:
+            raise self.closed_error(action)
+
     def synchronize(self, timeout: float | None = None) -> None:
         self.check_open("synchronize")
         self.queue.wait(self._device.timeout if timeout is None else seconds(timeout, "synchronize"))

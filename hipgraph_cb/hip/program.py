@@ -129,7 +129,7 @@ class HipProgram(Program):
         mode: str = "graph",
         check: Check | None = None,
     ) -> None:
-        if self._closed:
+        if self._closed or not self._retire.alive:
             raise self.closed_error("replay")
         if check is not None:
             replay_checked(self._watched(), check, mode, stream, bindings)

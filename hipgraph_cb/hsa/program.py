@@ -83,7 +83,7 @@ class HsaProgram(Program):
         mode: str = "graph",
         check: Check | None = None,
     ) -> None:
-        if self._closed:
+        if self._closed or not self._retire.alive:
             raise self.closed_error("replay")
         if check is not None:
             replay_checked(

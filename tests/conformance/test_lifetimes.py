@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from hipgraph_cb import Slot
+from hipgraph_cb.errors import DeadlineExceededError, FailedPreconditionError
 
 
 class Things:
@@ -133,3 +134,48 @@ def test_what_nobody_holds_goes_at_once_without_garbage_collection(device, kerne
         assert [each() for each in alive] == [None] * 4
     finally:
         gc.enable()
+
+
+def test_what_the_collector_has_taken_refuses_to_be_used(device, zeros):
+    """A cycle of references goes in no order: when `__del__` runs, graphs, streams and memory may be gone."""
+    refused = []
+
+    class Owner:
+        def __init__(self):
+            self.itself = self
+            self.buffer, self.stream = zeros(16), device.stream()
+            with device.command_buffer() as cb:
+                cb.fill_buffer(zeros(16), 1)
+            self.program = cb.program
+            self.program.replay(stream=self.stream)
+            device.synchronize()
+
+        def __del__(self):
+            for use in (
+                lambda: self.program.replay(),
+                lambda: self.program.replay(mode="stream"),
+                lambda: self.stream.synchronize(),
+                lambda: self.buffer.to_host(),
+                lambda: self.buffer.write(bytes(16)),
+            ):
+                try:
+                    use()
+                except FailedPreconditionError as error:
+                    refused.append(error.what)
+
+    Owner()
+    gc.collect()
+    assert len(refused) == 5
+    device.synchronize()
+
+
+def test_a_timeout_says_the_seconds_that_were_given(device, kernels, zeros):
+    target = zeros(16)
+    with device.command_buffer() as cb:
+        for _ in range(50):
+            cb.dispatch(kernels["scale_and_offset"], 1, bindings=[target, target], constants=[1, 1])
+            cb.execution_barrier()
+    cb.replay()
+    with pytest.raises(DeadlineExceededError, match=r"not done after 0\.0001 s"):
+        device.synchronize(timeout=0.0001)
+    device.synchronize()

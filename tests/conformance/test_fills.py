@@ -33,7 +33,7 @@ CLASSES = {
     ],
 }
 PLACES = [(width, *row) for width, rows in CLASSES.items() for row in rows]
-pytestmark = pytest.mark.parametrize("fill", ["memset", "kernel"])
+BOTH = pytest.mark.parametrize("fill", ["memset", "kernel"])
 
 
 @pytest.fixture
@@ -49,6 +49,7 @@ def filled(size, offset, length, width, pattern):
     return expected
 
 
+@BOTH
 @pytest.mark.parametrize(
     ("size", "offset", "length", "width", "pattern"), [row[1:] for row in ROWS], ids=[r[0] for r in ROWS]
 )
@@ -58,6 +59,7 @@ def test_a_fill_writes_the_pattern_and_nothing_else(run, zeros, size, offset, le
     assert np.array_equal(target.to_host(), filled(size, offset, length, width, pattern))
 
 
+@BOTH
 @pytest.mark.parametrize(("width", "offset", "length", "pattern"), PLACES)
 def test_every_class_of_size_and_alignment_is_filled_exactly(run, zeros, width, offset, length, pattern):
     size = offset + length + 16
@@ -66,6 +68,7 @@ def test_every_class_of_size_and_alignment_is_filled_exactly(run, zeros, width, 
     assert np.array_equal(target.to_host(), filled(size, offset, length, width, pattern))
 
 
+@pytest.mark.parametrize("fill", ["memset", pytest.param("kernel", marks=pytest.mark.long)])
 def test_every_small_offset_and_length_agrees_with_numpy(device, zeros, fill):
     """All fills of 1, 2 and 4 bytes at offsets 0 to 7 over 0 to 33 bytes, where they fit: one row of 64 bytes each."""
     patterns = {1: 0x9C, 2: 0x9C31, 4: 0x9C31E7B2}
@@ -87,6 +90,7 @@ def test_every_small_offset_and_length_agrees_with_numpy(device, zeros, fill):
     assert np.array_equal(target.to_host(), expected)
 
 
+@BOTH
 @pytest.mark.parametrize(
     "pattern", [b"\x01", b"\x01\x02", b"\x01\x02\x03\x04", np.float32(1.5), np.int16(-2), np.uint8(9)]
 )
@@ -97,6 +101,7 @@ def test_bytes_and_numpy_scalars_are_patterns_of_their_own_size(run, zeros, patt
     assert target.to_host().tobytes() == raw * (16 // len(raw))
 
 
+@BOTH
 def test_a_fill_without_a_length_goes_to_the_end_of_the_view(run, zeros):
     target = zeros(32)
     run(lambda cb, a: cb.fill_buffer(a, 0x01010101, offset=4), target.view(8, 16))

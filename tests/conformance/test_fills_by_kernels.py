@@ -29,8 +29,10 @@ def buffers(device):
 
 
 @given(data=st.data())
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=15, deadline=None)
 def test_random_fills_direct_bound_and_nested_agree_with_numpy(device, buffers, data):
+    if device.backend != "hip":
+        pytest.skip("the HSA backend fills by kernels anyway")
     direct, first, second = buffers
     cases = data.draw(st.lists(st.tuples(st.sampled_from("dsn"), fills()), min_size=1, max_size=6))
     mode = data.draw(st.sampled_from(["graph", "stream"]))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from hipgraph_cb.executable.kernel_args import ParameterKind
 from hipgraph_cb.hip.api import bindings
@@ -27,8 +27,16 @@ if TYPE_CHECKING:
     from hipgraph_cb.recording.bindings import BoundRange
     from hipgraph_cb.recording.dispatch_plan import Shape
 
-    Launches = dict[int, tuple[KernelParameters, Shape, bytearray]]
-    """By the identity of a dispatch what those of its model share; last is the kernarg block of their addresses."""
+
+class Launch(NamedTuple):
+    """What the dispatches of one model share; `addresses` is the kernarg block of their pointers."""
+
+    kernel: KernelParameters
+    shape: Shape
+    addresses: bytearray
+
+
+Launches = dict[int, Launch]
 
 
 class CommandArguments:
@@ -72,23 +80,25 @@ class CommandArguments:
         """The parameters of a dispatch, with all but its kernarg block written.
 
         Args:
-            launches: what was made so far, by the identity of the model. It serves one recording, as long as the slots
-                stand for the same.
+            launches: what was made so far, by the identity of the model and of its pointers: those of the same buffers
+                share one tuple. It serves one recording, as long as the slots stand for the same.
         """
-        launch = launches.get(id(model))
-        if launch is None:
-            launch = launches[id(model)] = self._launch(model)
-        kernel, shape, addresses = launch
+        kernel, shape, addresses = launches.get(id(model)) or self._launch(model, launches)
         if shape != kernel.shape:
             kernel.write_shape(shape)
         kernel.addresses.raw = addresses
         return kernel
 
-    def _launch(self, model: Dispatch) -> tuple[KernelParameters, Shape, bytearray]:
+    def _launch(self, model: Dispatch, launches: Launches) -> Launch:
         executable, export, count, size, dynamic_lds, _, pointers, _, _ = model
         kernel = self._kernels.get((executable, export)) or self._new_kernel(executable, export)
-        addresses = kernel.address_block([(offset, self.place(place)[0]) for offset, place in pointers])
-        return kernel, (count, size, dynamic_lds), addresses
+        alike = launches.get(id(pointers))
+        if alike is not None and alike.kernel is kernel:
+            addresses = alike.addresses
+        else:
+            addresses = kernel.address_block([(offset, self.place(place)[0]) for offset, place in pointers])
+        launch = launches[id(model)] = launches[id(pointers)] = Launch(kernel, (count, size, dynamic_lds), addresses)
+        return launch
 
     def _fill(self, command: Fill) -> tuple[Any]:
         address, length = self.place(command.target)

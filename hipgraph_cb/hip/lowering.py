@@ -6,12 +6,11 @@ from typing import TYPE_CHECKING, Any
 
 from hipgraph_cb.errors import HipGraphError
 from hipgraph_cb.hip.api import HipApi
-from hipgraph_cb.hip.commands import CommandArguments
+from hipgraph_cb.hip.commands import CommandArguments, Launches
 from hipgraph_cb.hip.dependencies import DependencyArray
 from hipgraph_cb.recording.commands import Command, Copy, Dispatch, Fill, Update
 
 if TYPE_CHECKING:
-    from hipgraph_cb.hip.commands import Launches
     from hipgraph_cb.hip.joins import Joiner
     from hipgraph_cb.recording.recording import Recording
 

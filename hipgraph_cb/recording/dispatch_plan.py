@@ -4,7 +4,6 @@ handful of kernels, with few launch shapes each."""
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from operator import is_
 from typing import TYPE_CHECKING, Any
 
 from hipgraph_cb.recording.commands import Dimensions, Dispatch, Pointers
@@ -80,7 +79,8 @@ class DispatchPlan:
 
     def takes(self, given: Given) -> bool:
         """Whether this shape passed the checks before; if so, it is the present one now."""
-        if all(map(is_, given, self.given)):
+        count, size, dynamic_lds = self.given
+        if given[0] is count and given[1] is size and given[2] is dynamic_lds:
             return True
         known = self.shapes.get(given) if _are_plain(given) else None
         if known is None:

@@ -22,6 +22,16 @@ class Retired(Protocol):
     def release(self) -> None: ...
 
 
+class Needs(Retired, Protocol):
+    """What the launches of a program need.
+
+    Attributes:
+        is_let_go: whether the program was closed, or taken by the garbage collector.
+    """
+
+    is_let_go: bool
+
+
 class Backlog:
     """The retired things of one device. Safe to enter from a finalizer at any moment: it takes no lock."""
 
@@ -31,6 +41,11 @@ class Backlog:
 
     def __len__(self) -> int:
         return len(self._waiting)
+
+    def let_go(self, needs: Needs) -> None:
+        """Retire what a program needs, when it is closed or collected."""
+        needs.is_let_go = True
+        self.retire(needs)
 
     def retire(self, retired: Retired) -> None:
         """Give `retired` back now if its launches are done, else at a later sweep.

@@ -83,7 +83,7 @@ class HipProgram(Program):
             self._look_up_kernels()
         if not self._has_slots:
             self._build(self._arguments_with())
-        self._retire = weakref.finalize(self, device.backlog.retire, self._needs)
+        self._retire = weakref.finalize(self, device.backlog.let_go, self._needs)
         self._retire.atexit = False
 
     @property
@@ -129,7 +129,7 @@ class HipProgram(Program):
         mode: str = "graph",
         check: Check | None = None,
     ) -> None:
-        if self._closed or not self._retire.alive:
+        if self._needs.is_let_go:
             raise self.closed_error("replay")
         if check is not None:
             replay_checked(self._watched(), check, mode, stream, bindings)
@@ -302,12 +302,14 @@ class LaunchNeeds:
 
     Attributes:
         tickets: the last launch on each queue.
+        is_let_go: whether the program is closed or collected.
         executable: what hipGraphLaunch takes, where one graph is all there is; else None.
         bound_handles: what keeps the memory in the slots alive.
     """
 
     def __init__(self, recording: Recording, handles: list[Handle]) -> None:
         self.tickets: dict[LaunchQueue, int] = {}
+        self.is_let_go = False
         self.graphs: ProgramGraphs | None = None
         self.executable: Any = None
         self.bound_handles: list[Handle] = []

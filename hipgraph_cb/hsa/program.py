@@ -69,7 +69,7 @@ class HsaProgram(Program):
         except BaseException:
             self._needs.release()
             raise
-        self._retire = weakref.finalize(self, device.backlog.retire, self._needs)
+        self._retire = weakref.finalize(self, device.backlog.let_go, self._needs)
         self._retire.atexit = False
 
     @property
@@ -83,7 +83,7 @@ class HsaProgram(Program):
         mode: str = "graph",
         check: Check | None = None,
     ) -> None:
-        if self._closed or not self._retire.alive:
+        if self._needs.is_let_go:
             raise self.closed_error("replay")
         if check is not None:
             replay_checked(
@@ -224,11 +224,13 @@ class LaunchNeeds:
 
     Attributes:
         tickets: the last launch on each queue.
+        is_let_go: whether the program is closed or collected.
         bound_handles: what keeps the memory in the slots alive.
     """
 
     def __init__(self, handles: list[Handle]) -> None:
         self.tickets: dict[LaunchQueue, int] = {}
+        self.is_let_go = False
         self.payload: HostMemory | None = None
         self.instances: Instances
         self.bound_handles: list[Handle] = []

@@ -12,11 +12,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any
+from functools import cached_property, lru_cache
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
+from hipgraph_cb.virtual.isa import lane_loops
 from hipgraph_cb.virtual.isa.exact import odd_sum
 from hipgraph_cb.virtual.isa.float_alu import FMA, quieted
 from hipgraph_cb.virtual.isa.float_mode import NEAREST_EVEN
@@ -75,13 +77,20 @@ class Plain:
     denominator: tuple[int, int]
     gap: tuple[int, int]  # the numerator's less the denominator's
 
+    @cached_property
+    def limits(self) -> NDArray[np.int16]:
+        """The same as one array."""
+        return np.array([self.numerator, self.denominator, self.gap], np.int16)
 
+
+@lru_cache
 def _plain_scale(form: Format) -> Plain:
     """Where neither the inverse of the denominator nor the quotient is denormal, and no scaling is asked for."""
     top = form.exponent_mask
     return Plain((form.tiny_numerator + 1, top), (1, top - 3), (2 - (top >> 1), form.far_apart - 1))
 
 
+@lru_cache
 def _plain_fixup(form: Format) -> Plain:
     """Where neither number is zero, denormal, infinite or NaN, and the quotient's exponent is not out of bounds."""
     usual = (1, form.exponent_mask - 1)
@@ -94,16 +103,26 @@ def exceptional(operands: tuple[Float, Float, Float], form: Format, plain: Plain
     The operands are any value, the denominator and the numerator.
     """
     value, denominator, numerator = operands
+    outside = lane_loops.unusual_exponents(numerator, denominator, plain.limits)
+    if outside is None:
+        outside = _unusual_exponents(numerator, denominator, form, plain)
+    if outside is False:
+        return None
+    return np.flatnonzero(np.broadcast_to(outside, np.broadcast_shapes(value.shape, outside.shape)))
+
+
+def _unusual_exponents(
+    numerator: Float, denominator: Float, form: Format, plain: Plain
+) -> NDArray[np.bool_] | Literal[False]:
+    """The lanes that are not `plain`, False for none."""
     numerators, denominators = _exponent_bounds(numerator, form), _exponent_bounds(denominator, form)
     gap = numerators[0] - denominators[1], numerators[1] - denominators[0]
     bounds = ((numerators, plain.numerator), (denominators, plain.denominator), (gap, plain.gap))
     if all(allowed[0] <= low and high <= allowed[1] for (low, high), allowed in bounds):
-        return None
+        return False
     upper, lower = _narrow_exponent(numerator, form), _narrow_exponent(denominator, form)
     outside = _outside(upper - lower, plain.gap) | _outside(upper, plain.numerator) | _outside(lower, plain.denominator)
-    if not outside.any():
-        return None
-    return np.flatnonzero(np.broadcast_to(outside, np.broadcast_shapes(value.shape, outside.shape)))
+    return outside if outside.any() else False
 
 
 def _narrow_exponent(value: Float, form: Format) -> NDArray[np.int16]:

@@ -7,6 +7,7 @@
 #include <stdint.h>
 
 typedef int64_t i64;
+typedef int16_t i16;
 typedef uint8_t u8;
 typedef uint16_t u16;
 typedef uint32_t u32;
@@ -92,6 +93,36 @@ THREE_OPERANDS(multiply_add_double, double, double, __builtin_fma(a[i], b[i], c[
 // a ? b : c
 THREE_OPERANDS(choose_u32, u32, u8, c[i] ^ ((b[i] ^ c[i]) & -(u32)a[i]))
 THREE_OPERANDS(choose_u64, u64, u8, c[i] ^ ((b[i] ^ c[i]) & -(u64)a[i]))
+
+// ---- out = the exponent of a or of b, or the one less the other, is out of its bounds (f32) ----
+
+typedef struct {
+  i16 low, high;
+} bounds;
+
+static int is_out(int exponent, bounds of) { return exponent < of.low || exponent > of.high; }
+
+// `limits`: of a, of b, and of the difference. Returns 1 when some lane is out, 2 when none is.
+FAST EXPORT int unusual_exponents(array *out, const array *a, const array *b, const bounds *limits) {
+  operand x, y;
+  i64 rows, lanes;
+  if (!measure(out, 1, &rows, &lanes) || !follow(&x, a, rows, lanes, sizeof(u32)) ||
+      !follow(&y, b, rows, lanes, sizeof(u32)))
+    return 0;
+  u8 *to = (u8 *)out->data, found = 0;
+  for (; rows > 0; rows--, to += lanes, x.data += x.row, y.data += y.row)
+    for (i64 at = 0; at < lanes; at += PIECE) {
+      i64 count = smaller(lanes - at, PIECE);
+      TAKE(u32, first, x, at, count)
+      TAKE(u32, second, y, at, count)
+      for (i64 i = 0; i < count; i++) {
+        int upper = first[i] >> 23 & 0xFF, lower = second[i] >> 23 & 0xFF;
+        to[at + i] = is_out(upper, limits[0]) | is_out(lower, limits[1]) | is_out(upper - lower, limits[2]);
+        found |= to[at + i];
+      }
+    }
+  return found ? 1 : 2;
+}
 
 // ---- memory: each chosen lane has the word at origin + (index << shift), plus an offset of its row ----
 

@@ -29,16 +29,15 @@ _ARGUMENTS: dict[str, tuple[Any, ...]] = {
     "multiply_add_double": (_ARRAY,) * 4,
     "choose_u32": (_ARRAY,) * 4,
     "choose_u64": (_ARRAY,) * 4,
+    "unusual_exponents": (_ARRAY, _ARRAY, _ARRAY, ctypes.c_void_p),
     "extent": (_ARRAY_OR_NULL, _ARRAY, _NUMBER, _ARRAY_OR_NULL),
     "gather": (_ARRAY, *_PLACES),
     "scatter": (_NUMBER, _NUMBER, *_PLACES, _ARRAY),
     "knows": (_ARRAY, *[_NUMBER] * 5),
     "can_run": (),
 }
-_MULTIPLY_ADD: dict[Any, str] = {
-    np.dtype(np.float32): "multiply_add_float",
-    np.dtype(np.float64): "multiply_add_double",
-}
+_F32 = np.dtype(np.float32)
+_MULTIPLY_ADD: dict[Any, str] = {_F32: "multiply_add_float", np.dtype(np.float64): "multiply_add_double"}
 _CHOOSE: dict[Any, str] = {np.dtype(np.uint32): "choose_u32", np.dtype(np.uint64): "choose_u64"}
 _INDEX_SIZES: dict[Any, int] = {np.dtype(np.uint32): 4, np.dtype(np.int64): 8}
 _Extent = ctypes.c_int64 * 2
@@ -88,6 +87,18 @@ def _combined(names: dict[Any, str], first: NDArray[Any], second: NDArray[Any], 
         return result
     result = np.empty(np.broadcast(first, second, third).shape, third.dtype)
     return result if loop(result, first, second, third) else None
+
+
+def unusual_exponents(a: NDArray[Any], b: NDArray[Any], limits: NDArray[np.int16]) -> Any:
+    """The lanes whose exponent fields (biased) of `a` or `b`, or the one less the other, are out of bounds; f32 only.
+
+    False when there are none. `limits`: [3, 2], the lowest and the highest of each, bounds included.
+    """
+    if LOOPS is None or a.dtype is not _F32 or b.dtype is not _F32:
+        return None
+    result = np.empty(np.broadcast(a, b).shape, np.bool_)
+    answer = LOOPS.unusual_exponents(result, a, b, limits.ctypes.data)
+    return (None, result, False)[answer]
 
 
 def extent(indices: NDArray[Any], lanes: NDArray[np.bool_] | None) -> tuple[int, int] | None:

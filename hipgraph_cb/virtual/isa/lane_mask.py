@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -10,6 +13,7 @@ from hipgraph_cb.virtual.isa import lane_loops
 _ALL = np.ones((1, 1), np.bool_)
 _NONE = np.zeros((1, 1), np.bool_)
 _ALL_ONES = 0xFFFFFFFFFFFFFFFF
+_ONE = np.uint8(1)
 
 
 class LaneMask:
@@ -38,9 +42,41 @@ class LaneMask:
             elif len(bits) == 1:
                 self._any = True
             else:
-                found = self.words(len(bits)) != 0
+                found = _any_of_row(np.ascontiguousarray(bits))
                 self._any = all_set(found) or found
         return self._any
+
+
+def _any_of_row(bits: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    """`bits.any(axis=1)` as [rows, 1], eight booleans at a time and then half as many columns three times."""
+    if bits.shape[1] % 64:
+        return np.asarray(bits.any(axis=1, keepdims=True))
+    eights = bits.view(np.uint64)
+    while eights.shape[1] > 1:
+        half = eights.shape[1] // 2
+        eights = eights[:, :half] | eights[:, half:]
+    found: NDArray[np.bool_] = eights != 0
+    return found
+
+
+def combined(
+    function: Callable[[Any, Any], Any], first: NDArray[np.bool_], second: NDArray[np.bool_]
+) -> NDArray[np.bool_]:
+    """A bitwise function of two masks. On booleans numpy takes twenty times as long where one of them is constant."""
+    bits: NDArray[np.bool_] = (function(first.view(np.uint8), second.view(np.uint8)) & _ONE).view(np.bool_)
+    return bits
+
+
+def both(first: NDArray[np.bool_], second: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    """The lanes of both masks, an array in C order; see `combined`."""
+    return np.bitwise_and(first.view(np.uint8), second.view(np.uint8), order="C").view(np.bool_)
+
+
+def either(condition: NDArray[np.bool_], first: NDArray[np.bool_], second: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    """`first` where the condition holds, else `second`; see `combined`."""
+    one, other = first.view(np.uint8), second.view(np.uint8)
+    bits: NDArray[np.bool_] = (other ^ (other ^ one) & condition.view(np.uint8)).view(np.bool_)
+    return bits
 
 
 def any_set(bits: NDArray[np.bool_]) -> bool:

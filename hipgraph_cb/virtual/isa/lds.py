@@ -123,7 +123,7 @@ def lds_read(state: State, instruction: Instruction, register: int, offset: int,
         DeviceFault: an active lane leaves its workgroup's LDS.
     """
     address = state.read_vgpr(register)
-    if state.active is not None and lane_loops.LOOPS is not None:
+    if state.active is not None or _is_met_first(state, address):
         gathered = _gathered(state, address, offset, count)
         if gathered is not None:
             return gathered
@@ -147,7 +147,7 @@ def lds_read(state: State, instruction: Instruction, register: int, offset: int,
 
 
 def _gathered(state: State, address: Vector32, offset: int, count: int) -> list[Vector32] | None:
-    """Words of the active lanes; None where one of them is outside."""
+    """Words of the active lanes by machine code; None where one of them is outside, or there is no such code."""
     memory, rows, lanes = state.lds.reshape(-1), state.lds_rows, state.active
     bounds = 4 * count, 0, state.lds_size
     first = lane_loops.gather(memory, offset, address, rows=rows, lanes=lanes, bounds=bounds)
@@ -157,25 +157,37 @@ def _gathered(state: State, address: Vector32, offset: int, count: int) -> list[
     return [first, *(lane_loops.gather(memory, place, address, rows=rows, lanes=lanes) for place in places)]
 
 
+def _is_met_first(state: State, address: Vector32) -> bool:
+    """Whether machine code should read at an address: finding out where it leads pays when it is used again."""
+    found = state.lds_places.get(id(address))
+    if lane_loops.LOOPS is None or (found is not None and found[0] is address):
+        return False
+    _remember(state, address, None)
+    return True
+
+
 def word_places(state: State, address: Vector32) -> WordPlaces:
     """Where the lanes find the words at `address`, all lanes being active.
 
     One address register usually serves several accesses with different offsets, so what was found out is kept.
     """
-    remembered = state.lds_places
-    found = remembered.get(id(address))
-    if found is not None and found[0] is address:
-        place = found[1]
-        if not place.was_met_again:
-            place.was_met_again = True
-            place.pattern = find(place.indices)
-        return place
-    if len(remembered) >= 8:
-        remembered.clear()
-    wide = address.astype(np.int64)
-    place = WordPlaces(-1 if misaligned(wide) else int(wide.max()), wide + state.lds_rows >> 2, None)
-    remembered[id(address)] = (address, place)  # the array too, so that its id stays taken
+    found = state.lds_places.get(id(address))
+    is_known = found is not None and found[0] is address
+    place = found[1] if found is not None and is_known else None
+    if place is None:
+        wide = address.astype(np.int64)
+        place = WordPlaces(-1 if misaligned(wide) else int(wide.max()), wide + state.lds_rows >> 2, None)
+        _remember(state, address, place)
+    if is_known and not place.was_met_again:
+        place.was_met_again = True
+        place.pattern = find(place.indices)
     return place
+
+
+def _remember(state: State, address: Vector32, place: WordPlaces | None) -> None:
+    if len(state.lds_places) >= 8:
+        state.lds_places.clear()
+    state.lds_places[id(address)] = (address, place)  # the array too, so that its id stays taken
 
 
 def _lds_read_bytes(

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from hipgraph_cb.virtual.isa.lane_mask import LaneMask, bits_of_number
+from hipgraph_cb.virtual.isa.lane_mask import LaneMask, bits_of_number, combined
 from hipgraph_cb.virtual.isa.operands import scalar_reader, scalar_reader64
 from hipgraph_cb.virtual.isa.registry import CompileContext, Compiled, semantics
 from hipgraph_cb.virtual.isa.state import EXEC, MASK32, MASK64, State, uniform
@@ -472,7 +472,7 @@ LOGIC: dict[str, Callable[[Any, Any], Any]] = {
 def _logic64(function: Callable[[Any, Any], Any], a: Any, b: Any) -> tuple[Any, Any]:
     """The result (int, array or LaneMask) and SCC (a condition that may be counted later)."""
     if isinstance(a, LaneMask) or isinstance(b, LaneMask):
-        mask = LaneMask(function(bits_of_number(a), bits_of_number(b)))
+        mask = LaneMask(combined(function, bits_of_number(a), bits_of_number(b)))
         return mask, mask
     if isinstance(a, int) and isinstance(b, int):
         result = function(a, b) & MASK64

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 from hipgraph_cb.virtual.faults import DeviceFault, FaultKind
 from hipgraph_cb.virtual.isa import lane_loops
-from hipgraph_cb.virtual.isa.lane_mask import LaneMask, all_ones, all_set, any_set, bits_of_number, choose
+from hipgraph_cb.virtual.isa.lane_mask import LaneMask, all_ones, all_set, any_set, bits_of_number, both, choose, either
 from hipgraph_cb.virtual.isa.pattern import Patterns
 from hipgraph_cb.virtual.isa.scaled_index import ScaledIndex
 
@@ -146,7 +146,7 @@ class State:
         stride = -(-lds_size // 16) * 16
         self.lds: NDArray[np.uint8] = np.full((placement.groups, stride), 0xCD, np.uint8) if stride else _NO_LDS
         self.lds_rows: NDArray[np.int64] = _NO_ROWS if not lds_size else _rows(placement, stride)
-        self.lds_places: dict[int, tuple[Vector32, WordPlaces]] = {}
+        self.lds_places: dict[int, tuple[Vector32, WordPlaces | None]] = {}
         self.matrices: dict[tuple[Any, int], tuple[list[Vector32], NDArray[Any]]] = {}
         self.patterns = Patterns()
         self.scratch_size = scratch_size
@@ -404,14 +404,14 @@ class State:
             self.write_exec(bits)
             return
         if self._group is not None:
-            bits = np.where(self._group, bits, self.read_mask(register))
+            bits = either(self._group, bits, self.read_mask(register))
         mask = LaneMask(bits)
         self._sgpr[register] = self._sgpr[register + 1] = mask
 
     def write_compare(self, register: int, bits: Bits) -> None:
         """Store the result of a vector compare: inactive lanes of a wave that runs give 0."""
         if self._exec is not None:
-            bits = bits & self._exec
+            bits = both(bits, self._exec)
         self.write_mask(register, bits)
 
     # EXEC and SCC
@@ -432,7 +432,7 @@ class State:
         """
         running = self.running
         if running is not None:
-            bits = np.where(running, bits, True if self._exec is None else self._exec)
+            bits = either(running, bits, self.exec_mask().bits)
         self.set_exec(None if all_set(bits) else bits)
 
     def set_exec(self, bits: Bits | None) -> None:
@@ -475,7 +475,7 @@ class State:
         elif self._exec is None:
             self.active = np.array(np.broadcast_to(self._group, self.shape))
         else:
-            self.active = np.logical_and(self._exec, self._group, order="C")
+            self.active = both(self._exec, self._group)
 
     @contextmanager
     def narrowed(self, lanes: Bits) -> Iterator[None]:

@@ -12,8 +12,6 @@ import pytest
 from support.edge_values import DOUBLES, FLOATS, HALVES, INTEGERS, LONGS, combinations, state_with
 from support.lanes import lanes_of, run_code
 
-pytestmark = pytest.mark.usefixtures("each_way")
-
 LIBM = ctypes.CDLL(ctypes.util.find_library("m"))
 LIBM.fmaf.restype, LIBM.fmaf.argtypes = ctypes.c_float, [ctypes.c_float] * 3
 LIBM.fma.restype, LIBM.fma.argtypes = ctypes.c_double, [ctypes.c_double] * 3

@@ -60,6 +60,21 @@ def test_choose_takes_the_one_or_the_other(dtype, shape):
 
 
 @needs_loops
+@pytest.mark.parametrize("shape", SHAPES)
+def test_unusual_exponents_are_those_out_of_any_of_three_bounds(shape):
+    edges = EDGES[np.float32]
+    a, b = generator().choice(edges, SHAPES[0]), generator().choice(edges[::-1], shape)
+    upper, lower = (np.broadcast_to(x.view(np.uint32) >> 23 & 255, SHAPES[0]).astype(int) for x in (a, b))
+    for limits in ([1, 200], [2, 250], [-60, 100]), ([0, 255], [0, 255], [-20, 20]), ([0, 9], [0, 255], [-255, 255]):
+        values = upper, lower, upper - lower
+        expected = np.logical_or.reduce([(v < low) | (v > high) for v, (low, high) in zip(values, limits, strict=True)])
+        assert np.array_equal(lane_loops.unusual_exponents(a, b, np.array(limits, np.int16)), expected)
+    everything = np.array([[0, 255], [0, 255], [-255, 255]], np.int16)
+    assert lane_loops.unusual_exponents(a, b, everything) is False
+    assert lane_loops.unusual_exponents(a.astype(np.float64), b, everything) is None
+
+
+@needs_loops
 @pytest.mark.parametrize("dtype", [np.uint32, np.int64])
 def test_extent_is_the_lowest_and_highest_of_the_chosen_lanes(dtype):
     indices = generator().integers(3, 2**31, SHAPES[0]).astype(dtype)

@@ -180,7 +180,7 @@ def word_places(state: State, address: Vector32) -> WordPlaces:
         _remember(state, address, place)
     if is_known and not place.was_met_again:
         place.was_met_again = True
-        place.pattern = find(place.indices)
+        place.pattern = find(place.indices) if place.indices.shape == state.shape else None
     return place
 
 

@@ -208,3 +208,15 @@ def test_local_memory_is_reached_through_patterns_too(memory, step):
         assert np.array_equal(
             found, data.reshape(-1, 256) if step else np.repeat(data.reshape(-1, 256)[:, -1:], 256, 1)
         )
+
+
+def test_an_address_for_each_of_very_many_waves_serves_all_their_lanes(memory):
+    state = make_state(memory, groups=4096, waves_per_group=1, lds_size=64)
+    address = (np.arange(4096, dtype=np.uint32) % 16 * 4).reshape(-1, 1)
+    state.write_vgpr(2, address)
+    for turn in range(3):
+        data = np.random.default_rng(turn).integers(0, 2**32, (4096, 64), dtype=np.uint32)
+        state.write_vgpr(20, data)
+        run(state, "ds_write_b32", "DS", addr=2, data0=20, offset0=0, offset1=0)
+        run(state, "ds_read_b32", "DS", addr=2, vdst=21, offset0=0, offset1=0)
+        assert np.array_equal(lanes_of(state, 21), np.repeat(data[:, -1:], 64, axis=1))

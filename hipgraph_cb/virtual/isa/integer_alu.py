@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -122,19 +123,41 @@ def permute(high: Words, low: Words, selector: Words) -> Words:
 
 
 def _permute_uniform(high: Words, low: Words, selector: int) -> Words:
-    result: Words = np.zeros((1, 1), _U32)
-    for position in range(4):
-        choice = selector >> 8 * position & 0xFF
-        if choice < 8:
-            word = high if choice >= 4 else low
-            byte = word >> _U32(8 * (choice & 3)) & _U32(0xFF)
-        elif choice < 12:
-            word = high if choice >= 10 else low
-            byte = (word >> _U32(16 * (choice & 1) + 15) & _ONE) * _U32(0xFF)
-        else:
-            byte = np.full((1, 1), 0 if choice == 12 else 0xFF, _U32)
-        result = result | byte << _U32(8 * position)
+    moves, signs, constant = _byte_moves(selector)
+    result: Words = np.full((1, 1), constant, _U32)
+    for from_high, shift, mask in moves:
+        word = high if from_high else low
+        moved = word << _U32(shift) if shift >= 0 else word >> _U32(-shift)
+        result = result | moved & _U32(mask)
+    for from_high, bit, position in signs:
+        word = high if from_high else low
+        result = result | (word >> _U32(bit) & _ONE) * _U32(0xFF << position)
     return result
+
+
+Moves = list[tuple[bool, int, int]]
+
+
+@lru_cache(maxsize=256)
+def _byte_moves(selector: int) -> tuple[Moves, Moves, int]:
+    """What v_perm_b32 does with one selector, with bytes that move alike taken together.
+
+    Whether from the high word, the shift to the left and the mask of the result; whether from the high word, the sign's
+    bit and where its byte goes; the bytes that are constant.
+    """
+    masks: dict[tuple[bool, int], int] = {}
+    signs: Moves = []
+    constant = 0
+    for position in range(0, 32, 8):
+        choice = selector >> position & 0xFF
+        if choice < 8:
+            move = choice >= 4, position - 8 * (choice & 3)
+            masks[move] = masks.get(move, 0) | 0xFF << position
+        elif choice < 12:
+            signs.append((choice >= 10, 16 * (choice & 1) + 15, position))
+        elif choice > 12:
+            constant |= 0xFF << position
+    return [(*move, mask) for move, mask in masks.items()], signs, constant
 
 
 def _absolute_difference(a: Words, b: Words) -> Words:

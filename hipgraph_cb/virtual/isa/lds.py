@@ -17,6 +17,7 @@ from hipgraph_cb.virtual.isa.global_memory import (
     Narrow,
     Places,
     narrow_load_step,
+    narrow_result,
     narrow_store_step,
     vector_register,
 )
@@ -299,7 +300,21 @@ def _write_words(state: State, address: Vector32, offset: int, values: list[Vect
 def _compile_narrow_read(instruction: Instruction, context: CompileContext) -> Compiled:
     del context
     form = NARROW_READS[instruction.mnemonic.removeprefix("ds_read_")]
-    return narrow_load_step(vector_register(instruction, "vdst"), form, _narrow_places(instruction, form))
+    address, offset = instruction.fields["addr"], whole_offset(instruction)
+    destination = vector_register(instruction, "vdst")
+    in_general = narrow_load_step(destination, form, _narrow_places(instruction, form))
+
+    def step(state: State) -> None:
+        memory, places, bounds = state.lds.reshape(-1), state.read_vgpr(address), (form.size, 0, state.lds_size)
+        value = lane_loops.gather(
+            memory, offset, places, size=form.size, rows=state.lds_rows, lanes=state.active, bounds=bounds
+        )
+        if value is None:
+            in_general(state)
+        else:
+            state.write_vgpr(destination, narrow_result(state, destination, value, form))
+
+    return step
 
 
 @semantics(*(f"ds_write_{size}" for size in NARROW_WRITES))

@@ -12,7 +12,7 @@ import operator
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import partial
+from functools import lru_cache, partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -206,12 +206,17 @@ def _accumulator_axes(product: Product) -> tuple[tuple[int, ...], tuple[int, ...
     return tuple(product.blocks if axis == -1 else axis for axis in axes), order
 
 
+@lru_cache(maxsize=64)
+def _spread_axes(product: Product) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """How [block, row, column] of one wave is cut, and the order of all axes that makes it [register, lane]."""
+    axes, order = _accumulator_axes(product)
+    return tuple(axes[axis] for axis in order), (0, *(order.index(axis) + 1 for axis in range(len(order))))
+
+
 def write_product(state: State, product: Product, register: int, result: Values) -> None:
     """Spread [waves, block, row, column] over the accumulator registers from `register` on."""
-    axes, order = _accumulator_axes(product)
-    ordered = tuple(axes[axis] for axis in order)
-    inverse = np.argsort(order)
-    cut = result.reshape(state.waves, *ordered).transpose(0, *(int(axis) + 1 for axis in inverse))
+    sizes, order = _spread_axes(product)
+    cut = result.reshape(state.waves, *sizes).transpose(order)
     lanes = cut.reshape(state.waves, product.accumulators, LANES).transpose(1, 0, 2)
     words, arrays = product.result_words, []
     for index in range(product.accumulators):

@@ -100,7 +100,7 @@ def buffer_places(instruction: Instruction) -> Callable[[State], Places]:
         else:
             room = np.asarray(descriptor.records - moved - distance, np.int64)
         addresses = np.asarray(descriptor.base + moved + distance, np.int64)
-        return Places(np.array(state.full(np.atleast_2d(addresses))), state.full(np.atleast_2d(room)))
+        return Places(np.array(state.full(np.atleast_2d(addresses)), order="C"), state.full(np.atleast_2d(room)))
 
     return locate
 

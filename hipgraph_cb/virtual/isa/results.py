@@ -109,7 +109,7 @@ def _wide_dpp_writer(enabled: Callable[[State], Any], register: int) -> Writer:
         if lanes is None:
             state.write_vgpr64(register, value.view(np.uint64))
             return
-        with state.narrowed(np.array(state.full(lanes))):
+        with state.narrowed(np.array(state.full(lanes), order="C")):
             state.write_vgpr64(register, value.view(np.uint64))
 
     return write

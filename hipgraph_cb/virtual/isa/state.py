@@ -437,7 +437,9 @@ class State:
 
     def set_exec(self, bits: Bits | None) -> None:
         """Set EXEC of all waves; None turns every lane on."""
-        self._exec = bits if bits is None or bits.shape == self.shape else np.array(np.broadcast_to(bits, self.shape))
+        if bits is not None and bits.shape != self.shape:
+            bits = np.array(np.broadcast_to(bits, self.shape), order="C")  # the lanes of a wave side by side
+        self._exec = bits
         self._refresh_active()
 
     def _write_exec_half(self, register: int, value: Scalar32) -> None:
@@ -473,7 +475,7 @@ class State:
         if self._group is None:
             self.active = self._exec
         elif self._exec is None:
-            self.active = np.array(np.broadcast_to(self._group, self.shape))
+            self.active = np.array(np.broadcast_to(self._group, self.shape), order="C")
         else:
             self.active = both(self._exec, self._group)
 

@@ -201,3 +201,13 @@ def test_a_wave_that_has_ended_stays_off_when_exec_is_set_for_all(state):
 def test_a_fault_shows_its_address_as_an_unsigned_number(state):
     addresses = np.full((WAVES, 64), 0xCDCDCDCDCDCDCDCD, np.uint64).view(np.int64)
     assert state.fault(None, "outside device memory", addresses=addresses).address == 0xCDCDCDCDCDCDCDCD
+
+
+@pytest.mark.parametrize("shape", [(1, 64), (WAVES, 1), (WAVES, 64)])
+def test_the_active_lanes_of_a_wave_lie_side_by_side_however_exec_and_group_were_given(state, shape):
+    bits = np.zeros(shape, np.bool_)
+    bits[:, :1] = True
+    for group in (None, np.arange(WAVES).reshape(-1, 1) > 0):
+        state.set_group(group)
+        state.set_exec(bits)
+        assert state.active.flags.c_contiguous

@@ -109,7 +109,8 @@ class KernelLaunch:
         address = gpu.launch_block
         prepared = self._prepared.get(address)
         if prepared is None:
-            prepared = self._prepared[address] = self._launch_at(address), self._image(address)
+            launch = self._launch_at(address)
+            prepared = self._prepared[address] = launch, self._image(launch)
         launch, image = prepared
         ctypes.memmove(address, image, size)
         return launch
@@ -126,8 +127,8 @@ class KernelLaunch:
             queue_address=packet + _PACKET_SIZE,
         )
 
-    def _image(self, packet: int) -> bytes:
-        """The dispatch packet, an empty queue descriptor and the arguments, as they lie at `packet`."""
+    def _image(self, launch: Launch) -> bytes:
+        """The dispatch packet of a launch, an empty queue descriptor and the arguments, as they lie in memory."""
         export = self.function.export
         header = struct.pack(
             "<HHHHHHIIIIIQQQQ",
@@ -135,11 +136,11 @@ class KernelLaunch:
             3,
             *self.block,
             0,
-            *(groups * items for groups, items in zip(self.grid, self.block, strict=True)),
+            *launch.grid,
             export.private_segment_size,
             export.group_segment_size + self.dynamic_lds,
             self.function.kernel.descriptor_address,
-            packet + _EMPTY_PACKET_ROOM,
+            launch.kernarg_address,
             0,
             0,
         )

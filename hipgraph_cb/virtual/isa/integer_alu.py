@@ -12,6 +12,7 @@ from hipgraph_cb.virtual.isa.operands import DTYPES
 from hipgraph_cb.virtual.isa.vector import Operation, operation, register_operations
 
 Words = Any  # an array of the operand's type; numpy's own annotations lose it at every step
+Moves = list[tuple[bool, int, int]]  # see `_byte_moves`
 _U32, _U64, _I32, _I64 = np.uint32, np.uint64, np.int32, np.int64
 _LOW5, _ONE, _LOW24 = _U32(31), _U32(1), _U32(0xFFFFFF)
 
@@ -133,9 +134,6 @@ def _permute_uniform(high: Words, low: Words, selector: int) -> Words:
         word = high if from_high else low
         result = result | (word >> _U32(bit) & _ONE) * _U32(0xFF << position)
     return result
-
-
-Moves = list[tuple[bool, int, int]]
 
 
 @lru_cache(maxsize=256)

@@ -14,6 +14,7 @@ import ctypes
 import platform
 import sys
 import sysconfig
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -164,6 +165,46 @@ def scatter(
         return False
     at = (memory, origin, indices, item, shift, size, _object(rows), _object(lanes), *bounds)
     return bool(LOOPS.scatter(*shape, *at, values))
+
+
+def gather_words(
+    memory: NDArray[np.uint8],
+    origin: int,
+    indices: NDArray[Any],
+    count: int,
+    shift: int = 0,
+    *,
+    rows: NDArray[np.int64] | None = None,
+    lanes: NDArray[np.bool_] | None = None,
+    bounds: Bounds = UNCHECKED,
+) -> list[Any] | None:
+    """`count` consecutive words from each place on, one array for each; see `gather`. `bounds` hold for all of them."""
+    first = gather(memory, origin, indices, shift, rows=rows, lanes=lanes, bounds=bounds)
+    if first is None:
+        return None
+    others = range(origin + 4, origin + 4 * count, 4)
+    return [first, *(gather(memory, other, indices, shift, rows=rows, lanes=lanes) for other in others)]
+
+
+def scatter_words(
+    memory: NDArray[np.uint8],
+    origin: int,
+    indices: NDArray[Any],
+    values: Sequence[NDArray[np.uint32]],
+    shape: tuple[int, ...],
+    shift: int = 0,
+    *,
+    rows: NDArray[np.int64] | None = None,
+    lanes: NDArray[np.bool_] | None = None,
+    bounds: Bounds = UNCHECKED,
+) -> bool:
+    """Write consecutive words from each place on; see `scatter`. `bounds` hold for all of them."""
+    for position, value in enumerate(values):
+        where = origin + 4 * position
+        if not scatter(memory, where, indices, value, shape, shift, rows=rows, lanes=lanes, bounds=bounds):
+            return False
+        bounds = UNCHECKED
+    return True
 
 
 def _object(array: NDArray[Any] | None) -> int | None:

@@ -103,7 +103,7 @@ def place_in_lds(state: State, instruction: Instruction, address: NDArray[Any], 
     if state.active is None:
         placed = selected + state.lds_rows
         placed += offset
-        return placed if placed.shape == state.shape else np.array(state.full(placed))
+        return placed if placed.shape == state.shape else np.array(state.full(placed), order="C")
     rows = state.lds_rows.ravel().take(state.active_lanes >> 6)
     rows += selected + offset
     return rows
@@ -149,13 +149,10 @@ def lds_read(state: State, instruction: Instruction, register: int, offset: int,
 
 def _gathered(state: State, address: Vector32, offset: int, count: int) -> list[Vector32] | None:
     """Words of the active lanes by machine code; None where one of them is outside, or there is no such code."""
-    memory, rows, lanes = state.lds.reshape(-1), state.lds_rows, state.active
-    bounds = 4 * count, 0, state.lds_size
-    first = lane_loops.gather(memory, offset, address, rows=rows, lanes=lanes, bounds=bounds)
-    if first is None:
-        return None
-    places = range(offset + 4, offset + 4 * count, 4)
-    return [first, *(lane_loops.gather(memory, place, address, rows=rows, lanes=lanes) for place in places)]
+    memory, bounds = state.lds.reshape(-1), (4 * count, 0, state.lds_size)
+    return lane_loops.gather_words(
+        memory, offset, address, count, rows=state.lds_rows, lanes=state.active, bounds=bounds
+    )
 
 
 def _is_met_first(state: State, address: Vector32) -> bool:
@@ -269,13 +266,10 @@ def _write_step(instruction: Instruction, places: list[tuple[str, int]], count: 
 
 def _scattered(state: State, address: Vector32, offset: int, values: list[Vector32]) -> bool:
     """Write words of the active lanes; False, and nothing written, where that takes the general way."""
-    memory, rows, lanes, shape = state.lds.reshape(-1), state.lds_rows, state.active, state.shape
-    bounds = 4 * len(values), 0, state.lds_size
-    for place, value in zip(range(offset, offset + 4 * len(values), 4), values, strict=True):
-        if not lane_loops.scatter(memory, place, address, value, shape, rows=rows, lanes=lanes, bounds=bounds):
-            return False
-        bounds = lane_loops.UNCHECKED
-    return True
+    memory, bounds = state.lds.reshape(-1), (4 * len(values), 0, state.lds_size)
+    return lane_loops.scatter_words(
+        memory, offset, address, values, state.shape, rows=state.lds_rows, lanes=state.active, bounds=bounds
+    )
 
 
 def _write_words(state: State, address: Vector32, offset: int, values: list[Vector32]) -> bool:

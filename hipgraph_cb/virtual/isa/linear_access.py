@@ -152,34 +152,22 @@ def store_linear(state: State, place: Linear, values: list[Vector32]) -> bool:
 def _gathered(state: State, place: Linear, count: int, lanes: Bits | None) -> list[Vector32] | None:
     """Words by machine code, zero in lanes that are not chosen; None where that cannot be done."""
     origin, index, shift, rows = place
-    memory = state.memory
+    at = state.memory.u8, origin, index, count, shift
     bounds = _likely_bounds(state, place, count)
-    first = lane_loops.gather(memory.u8, origin, index, shift, rows=rows, lanes=lanes, bounds=bounds)
-    if first is None:
-        if not _is_inside(state, place, None, count, lanes):
-            return None
-        first = lane_loops.gather(memory.u8, origin, index, shift, rows=rows, lanes=lanes)
-        if first is None:
-            return None
-    others = range(origin + 4, origin + 4 * count, 4)
-    return [first, *(lane_loops.gather(memory.u8, other, index, shift, rows=rows, lanes=lanes) for other in others)]
+    words = lane_loops.gather_words(*at, rows=rows, lanes=lanes, bounds=bounds)
+    if words is None and _is_inside(state, place, None, count, lanes):
+        words = lane_loops.gather_words(*at, rows=rows, lanes=lanes)
+    return words
 
 
 def _scattered(state: State, place: Linear, values: list[Vector32]) -> bool:
     """Store words of the active lanes by machine code; False where that cannot be done."""
     origin, index, shift, rows = place
-    memory, shape, lanes = state.memory, state.shape, state.active
+    at, lanes = (state.memory.u8, origin, index, values, state.shape, shift), state.active
     bounds = _likely_bounds(state, place, len(values))
-    for position, value in enumerate(values):
-        at = memory.u8, origin + 4 * position, index, value, shape, shift
-        if not lane_loops.scatter(*at, rows=rows, lanes=lanes, bounds=bounds) and (
-            position
-            or not _is_inside(state, place, None, len(values), lanes)
-            or not lane_loops.scatter(*at, rows=rows, lanes=lanes)
-        ):
-            return False
-        bounds = lane_loops.UNCHECKED
-    return True
+    return lane_loops.scatter_words(*at, rows=rows, lanes=lanes, bounds=bounds) or (
+        _is_inside(state, place, None, len(values), lanes) and lane_loops.scatter_words(*at, rows=rows, lanes=lanes)
+    )
 
 
 def _likely_bounds(state: State, place: Linear, count: int) -> lane_loops.Bounds:

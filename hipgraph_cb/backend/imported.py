@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from hipgraph_cb.backend.owned import OwnedBuffer
@@ -10,6 +11,7 @@ from hipgraph_cb.errors import FailedPreconditionError, OutOfRangeError
 
 if TYPE_CHECKING:
     from hipgraph_cb.foreign.memory import ForeignMemory
+    from hipgraph_cb.recording.bindings import BoundRange
 
 
 class ForeignBuffer(OwnedBuffer):
@@ -52,3 +54,10 @@ def check_extent(memory: ForeignMemory, end: int) -> None:
             found=f"{memory.size} bytes",
             allowed=f"{end - memory.address} bytes",
         )
+
+
+def check_bound(ranges: Iterable[BoundRange]) -> None:
+    """Ask after the memory behind slots, where somebody else owns it; raises as `ForeignBuffer.check_there`."""
+    for bound in ranges:
+        if bound.buffer.is_imported:
+            bound.buffer.check_there()

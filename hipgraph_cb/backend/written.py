@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from hipgraph_cb.recording.bindings import BoundRange
 from hipgraph_cb.recording.commands import Location, Range
 from hipgraph_cb.recording.hazards import AccessReader
 
 if TYPE_CHECKING:
+    from hipgraph_cb.backend.resources import BoundResources
     from hipgraph_cb.device import Program
+    from hipgraph_cb.options import ProgramOptions
     from hipgraph_cb.recording.recording import Recording
 
 
@@ -20,17 +22,25 @@ class Watched:
     """A program whose replay is checked.
 
     Attributes:
-        objects: what the resource ids of its recording mean.
+        resources, options: what it was made with.
         table: what stands in its slots so far; empty before the first replay.
-        alike: makes a program of another recording over the same resources, in the same way.
         changes_nodes: whether a rebind changes nodes of a graph that is there.
     """
 
     program: Program
-    objects: Mapping[int, object]
+    resources: BoundResources[Any]
+    options: ProgramOptions
     table: Mapping[int, BoundRange]
-    alike: Callable[[Recording], Program]
     changes_nodes: bool = False
+
+    @property
+    def objects(self) -> Mapping[int, object]:
+        """What the resource ids of its recording mean."""
+        return self.resources.objects
+
+    def alike(self, recording: Recording) -> Program:
+        """A program of another recording over the same resources, made in the same way."""
+        return self.program.device._program(recording, self.resources.of(recording), self.options)
 
 
 class Written:

@@ -5,63 +5,30 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from hipgraph_cb.backend.blits import WORKGROUP_SIZE, code_object_for, fill, most_lanes
-from hipgraph_cb.backend.handle import Handle
 from hipgraph_cb.hip.node_parameters import KernelParameters
+from hipgraph_cb.hip.own_kernel import OwnKernel
 
 if TYPE_CHECKING:
     from typing import Any
 
     from hipgraph_cb.executable.target_id import TargetId
-    from hipgraph_cb.executable.verify import VerifiedExport
     from hipgraph_cb.hip.api import HipApi
 
 
-class FillKernel:
-    """The kernel of one device, loaded when it is needed first.
+class FillKernel(OwnKernel):
+    """The fill kernel of one device.
 
     Args:
         compute_units: of the device.
 
     Attributes:
-        handle: keeps the module alive once it is loaded; programs that use it hold it too.
         most_lanes: work-items that one launch may have.
     """
 
     def __init__(self, api: HipApi, target: TargetId, compute_units: int) -> None:
-        self._api = api
-        self._target = target
+        missing = "program: there is no fill kernel for this target"
+        super().__init__(api, "fill", lambda: code_object_for(target, missing, "use fill='memset'"))
         self.most_lanes = most_lanes(compute_units)
-        self.handle: Handle | None = None
-        self.function = 0
-        self.export: VerifiedExport
-
-    def load(self) -> Handle:
-        """Load it, unless it is there.
-
-        Raises:
-            UnavailableError: there is none for this target.
-            HipError: HIP refused it.
-        """
-        if self.handle is None:
-            verified = code_object_for(
-                self._target, "program: there is no fill kernel for this target", "use fill='memset'"
-            )
-            self.export = verified.exports["fill"]
-            native = self._api.call("hipModuleLoadData", verified.data, where="the fill kernel")
-            handle = Handle(self._api, native, "hipModuleUnload", keep=verified.data)
-            try:
-                self.function = int(self._api.call("hipModuleGetFunction", native, b"fill", where="the fill kernel"))
-            except BaseException:
-                handle.release()
-                raise
-            self.handle = handle
-        return self.handle
-
-    def release(self) -> None:
-        """Give the module back."""
-        if self.handle is not None:
-            self.handle.release()
-            self.handle = None
 
 
 class FillParameters:

@@ -5,12 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from hipgraph_cb.backend.handle import Handle
 from hipgraph_cb.backend.own_code import own_code
 from hipgraph_cb.errors import HipGraphError
 from hipgraph_cb.executable.verify import verify
 from hipgraph_cb.hip.api import bindings
 from hipgraph_cb.hip.node_parameters import KERNEL_NODE, memory_of
+from hipgraph_cb.hip.own_kernel import OwnKernel
 from hipgraph_cb.recording.dependencies import WIDE_JOIN_ELSEWHERE, WIDE_JOIN_ON_AMD, JoinPolicy, join_kind
 
 if TYPE_CHECKING:
@@ -31,41 +31,26 @@ def code_for(target: TargetId) -> bytes:
     return own_code(KERNELS, "join", target, missing, "use join='edges', 'empty' or 'auto'")
 
 
-class JoinKernel:
-    """The join kernel of one device, loaded when it is needed first.
-
-    Attributes:
-        handle: keeps the module alive once it is loaded; programs that use it hold it too.
-    """
+class JoinKernel(OwnKernel):
+    """The join kernel of one device."""
 
     def __init__(self, api: HipApi, target: TargetId, limits: DeviceLimits) -> None:
-        self._api = api
-        self._target = target
-        self._limits = limits
-        self.handle: Handle | None = None
+        super().__init__(api, "join", lambda: verify(code_for(target), target=target, limits=limits))
         self._parameters: Any = None
 
     def parameters(self) -> Any:
         """The native parameters of its kernel nodes: one work-item, no arguments."""
         if self._parameters is None:
-            self._parameters = self._load()
+            self.load()
+            native = bindings().hipKernelNodeParams()
+            KERNEL_NODE.pack_into(memory_of(native, KERNEL_NODE.size), 0, 1, 1, 1, 0, self.function, 1, 1, 1, 0, 0)
+            self._parameters = native
         return self._parameters
 
     def release(self) -> None:
         """Give the module back."""
         self._parameters = None
-        if self.handle is not None:
-            self.handle.release()
-            self.handle = None
-
-    def _load(self) -> Any:
-        data = verify(code_for(self._target), target=self._target, limits=self._limits).data
-        native = self._api.call("hipModuleLoadData", data, where="the join kernel")
-        self.handle = Handle(self._api, native, "hipModuleUnload", keep=data)
-        function = int(self._api.call("hipModuleGetFunction", native, b"join", where="the join kernel"))
-        parameters = bindings().hipKernelNodeParams()
-        KERNEL_NODE.pack_into(memory_of(parameters, KERNEL_NODE.size), 0, 1, 1, 1, 0, function, 1, 1, 1, 0, 0)
-        return parameters
+        super().release()
 
 
 class Joiner:

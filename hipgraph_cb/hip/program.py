@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from hipgraph_cb.backend.events import EventRecord
 from hipgraph_cb.backend.former import FormerBindings
+from hipgraph_cb.backend.imported import check_bound
 from hipgraph_cb.backend.modes import check_mode
 from hipgraph_cb.backend.resources import BoundResources
 from hipgraph_cb.backend.supported import check_supported
@@ -154,10 +155,7 @@ class HipProgram(Program):
 
     def _watched(self) -> Watched:
         table = {} if self._slots is None else self._slots.table
-        return Watched(self, self._resources.objects, table, self._alike, self._has_slots and self._changes_nodes)
-
-    def _alike(self, recording: Recording) -> Program:
-        return self._device._program(recording, self._resources.of(recording), self._options)
+        return Watched(self, self._resources, self._options, table, self._has_slots and self._changes_nodes)
 
     def runtime_dot(self) -> str:
         self.check_open("runtime_dot")
@@ -275,9 +273,7 @@ class HipProgram(Program):
             return
         former = slots.handles
         table = slots.table if bindings is None else self._resolve(bindings)
-        for bound in table.values():
-            if bound.buffer.is_imported:
-                bound.buffer.check_there()
+        check_bound(table.values())
         if not with_graph:
             slots.take(table)
         else:

@@ -12,6 +12,7 @@ import numpy as np
 
 from hipgraph_cb.backend.events import EventRecord
 from hipgraph_cb.backend.former import FormerBindings, handles_of
+from hipgraph_cb.backend.imported import check_bound
 from hipgraph_cb.backend.modes import check_mode
 from hipgraph_cb.backend.resources import BoundResources
 from hipgraph_cb.backend.watching import replay_checked
@@ -86,9 +87,8 @@ class HsaProgram(Program):
         if self._needs.is_let_go:
             raise self.closed_error("replay")
         if check is not None:
-            replay_checked(
-                Watched(self, self._resources.objects, self._table, self._alike), check, mode, stream, bindings
-            )
+            watched = Watched(self, self._resources, self._options, self._table)
+            replay_checked(watched, check, mode, stream, bindings)
             return
         queue = self._default_queue if stream is None else self._device.queue_of(stream)
         check_mode(mode)
@@ -105,9 +105,6 @@ class HsaProgram(Program):
             if len(words):
                 self._launch_with_events(queue, self._bound_instance(bindings), words)
             self._events.note()
-
-    def _alike(self, recording: Recording) -> Program:
-        return self._device._program(recording, self._resources.of(recording), self._options)
 
     def _time_commands(self, bindings: Sequence[Any] | None) -> list[Span]:
         if not len(self._image.words):
@@ -189,9 +186,7 @@ class HsaProgram(Program):
             table = self._table
         else:
             table = resolve(self._recording, bindings, objects=self._resources.objects, owner=self._device)
-        for bound in table.values():
-            if bound.buffer.is_imported:
-                bound.buffer.check_there()
+        check_bound(table.values())
         return self._table if table == self._table else table
 
     def _take(self, table: Mapping[int, BoundRange]) -> None:

@@ -185,7 +185,7 @@ class Buffer(Resource, _Range):
 
     @abstractmethod
     def _settle(self) -> None:
-        """Wait for the work that was enqueued before."""
+        """Wait for the work that was enqueued before, ahead of a use of the memory by the host or by others."""
 
     @abstractmethod
     def _write(self, offset: int, host: NDArray[np.uint8]) -> None:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class ForeignBuffer(OwnedBuffer):
-    """It is looked for again whenever its address is used: the owner may have freed it."""
+    """It is looked for again whenever its address or its bytes are used: the owner may have freed it."""
 
     is_imported = True
 
@@ -32,6 +32,10 @@ class ForeignBuffer(OwnedBuffer):
         Raises:
             FailedPreconditionError: its owner freed it.
         """
+
+    def _settle(self) -> None:
+        self.check_there()
+        super()._settle()
 
     def _gone(self, found: str | None = None) -> FailedPreconditionError:
         return FailedPreconditionError(

@@ -36,13 +36,13 @@ class HipBuffer(OwnedBuffer):
         return cls(device, size, int(native), Handle(device.api, int(native), "hipFree"), label)
 
     def _write(self, offset: int, host: NDArray[np.uint8]) -> None:
-        self._device.wait_for_queues()
+        self._settle()
         kind = bindings().hipMemcpyKind.hipMemcpyHostToDevice
         destination = self._address + offset
         self._device.api.call("hipMemcpy", destination, host.ctypes.data, host.nbytes, kind, where=self.describe())
 
     def _read(self, offset: int, host: NDArray[np.uint8]) -> None:
-        self._device.wait_for_queues()
+        self._settle()
         kind = bindings().hipMemcpyKind.hipMemcpyDeviceToHost
         source = self._address + offset
         self._device.api.call("hipMemcpy", host.ctypes.data, source, host.nbytes, kind, where=self.describe())
@@ -71,14 +71,6 @@ class ImportedBuffer(ForeignBuffer, HipBuffer):
             if error.code not in UNKNOWN_MEMORY:
                 raise
             raise self._gone(str(error)) from error
-
-    def _write(self, offset: int, host: NDArray[np.uint8]) -> None:
-        self.check_there()
-        super()._write(offset, host)
-
-    def _read(self, offset: int, host: NDArray[np.uint8]) -> None:
-        self.check_there()
-        super()._read(offset, host)
 
 
 def _check_device(device: HipDevice, memory: ForeignMemory) -> None:

@@ -32,12 +32,12 @@ class HsaBuffer(OwnedBuffer):
         return cls(device, size, handle.native, handle, label)
 
     def _write(self, offset: int, host: NDArray[np.uint8]) -> None:
-        self._device.wait_for_queues()
+        self._settle()
         target = self._address + offset
         self._device.api.call("hsa_memory_copy", target, host.ctypes.data, host.nbytes, where=self.describe())
 
     def _read(self, offset: int, host: NDArray[np.uint8]) -> None:
-        self._device.wait_for_queues()
+        self._settle()
         source = self._address + offset
         self._device.api.call("hsa_memory_copy", host.ctypes.data, source, host.nbytes, where=self.describe())
 

@@ -90,6 +90,8 @@ def test_memory_that_its_owner_freed_is_refused(device):
         lambda: slots.replay(bindings=[bound]),
         lambda: device.program(direct.recording),
         lambda: buffer.address,
+        buffer.to_host,
+        lambda: buffer.write(bytes(64)),
     ):
         with pytest.raises(FailedPreconditionError, match="is gone: its owner freed the memory"):
             use()

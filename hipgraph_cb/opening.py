@@ -16,9 +16,9 @@ from typing import TYPE_CHECKING
 from hipgraph_cb.errors import FailedPreconditionError, InvalidArgumentError, NotFoundError
 
 if TYPE_CHECKING:
-    from hipgraph_cb.device import Device, Program
-    from hipgraph_cb.virtual.door import Door
+    from hipgraph_cb.runtime.device import Device, Program
     from hipgraph_cb.virtual.settings import VirtualSettings
+    from hipgraph_cb.virtual.virtual_library import VirtualLibrary
 
 logger = logging.getLogger("hipgraph_cb")
 
@@ -111,7 +111,7 @@ def load_recording(path: str | os.PathLike[str], device: Device) -> Program:
 
 _lock = threading.Lock()
 _choice: DeviceChoice | None = None
-_runtimes: dict[str, Door] = {}
+_runtimes: dict[str, VirtualLibrary] = {}
 _variable_at_choice: str | None = None
 
 
@@ -137,7 +137,7 @@ def process_choice() -> DeviceChoice:
         return _choice
 
 
-def virtual_runtime(backend: str = "hip", settings: VirtualSettings | None = None) -> Door:
+def virtual_runtime(backend: str = "hip", settings: VirtualSettings | None = None) -> VirtualLibrary:
     """Install the virtual library of a backend on first use; later calls return the one that is there.
 
     Raises:
@@ -164,7 +164,7 @@ def virtual_runtime(backend: str = "hip", settings: VirtualSettings | None = Non
         return _runtimes[backend]
 
 
-def _check_settings(wished: VirtualSettings | None, runtime: Door) -> None:
+def _check_settings(wished: VirtualSettings | None, runtime: VirtualLibrary) -> None:
     """What is wished for must be what the process runs with; what is left out may be anything."""
     if wished is None:
         return

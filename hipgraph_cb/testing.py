@@ -22,8 +22,8 @@ import pytest
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from hipgraph_cb.device import Device
     from hipgraph_cb.recording.recording import Recording
+    from hipgraph_cb.runtime.device import Device
 
 MARKER = "hipgraph_target"
 DEFAULT_TARGET = "gfx942"

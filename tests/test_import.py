@@ -24,5 +24,5 @@ def test_the_public_names_resolve_on_first_use() -> None:
 
 
 def test_verifying_needs_no_gpu_library() -> None:
-    loaded = modules_after("from hipgraph_cb.executable.verify import verify, inspect")
+    loaded = modules_after("from hipgraph_cb.code_object.verify import verify, inspect")
     assert loaded.isdisjoint({"hip", "rocm", "ctypes", "numpy"})

@@ -11,11 +11,11 @@ from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from hipgraph_cb.backend.own_code import own_code
-from hipgraph_cb.executable.verify import VerifiedExecutable, verify
+from hipgraph_cb.backend.builtin_kernels import builtin_code_object
+from hipgraph_cb.code_object.verify import VerifiedExecutable, verify
 
 if TYPE_CHECKING:
-    from hipgraph_cb.executable.target_id import TargetId
+    from hipgraph_cb.code_object.target_id import TargetId
 
 KERNELS = Path(__file__).parent / "kernels"
 WORKGROUP_SIZE = 256
@@ -80,5 +80,5 @@ def most_lanes(compute_units: int) -> int:
 
 @lru_cache
 def code_object_for(target: TargetId, missing: str, next_step: str) -> VerifiedExecutable:
-    """The kernels for a target; see `own_code`."""
-    return verify(own_code(KERNELS, "blit", target, missing, next_step))
+    """The kernels for a target; see `builtin_code_object`."""
+    return verify(builtin_code_object(KERNELS, "blit", target, missing, next_step))

@@ -9,16 +9,16 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
-from hipgraph_cb.backend.written import Watched, Written
+from hipgraph_cb.backend.write_sets import Watched, Written
 from hipgraph_cb.errors import CheckFailedError
 from hipgraph_cb.recording.bindings import BoundRange, resolve
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from hipgraph_cb.device import Event
     from hipgraph_cb.recording.commands import Location
     from hipgraph_cb.recording.recording import Recording
+    from hipgraph_cb.runtime.device import Event
 
 Run = Callable[[], None]
 

@@ -8,12 +8,12 @@ import time
 import weakref
 from typing import Any, TypeVar
 
-from hipgraph_cb.backend.backlog import Backlog
-from hipgraph_cb.backend.known_buffers import KnownBuffers
+from hipgraph_cb.backend.address_map import AddressMap
+from hipgraph_cb.backend.lifetime import Backlog
 from hipgraph_cb.backend.queue import LaunchQueue, seconds
 from hipgraph_cb.backend.stream import QueueStream
-from hipgraph_cb.device import DEFAULT_TIMEOUT, Buffer, Device, Event, Executable, Program, Resource, Stream
 from hipgraph_cb.errors import DeadlineExceededError, FailedPreconditionError, HipGraphError
+from hipgraph_cb.runtime.device import DEFAULT_TIMEOUT, Buffer, Device, Event, Executable, Program, Resource, Stream
 
 logger = logging.getLogger("hipgraph_cb")
 
@@ -27,14 +27,14 @@ class BackendDevice(Device):
     Attributes:
         queues: all that may have work, the device's own first.
         backlog: what must outlive its owner because launches may still use it.
-        known_buffers: names the buffers that a runtime's report speaks of by address.
+        address_map: names the buffers that a runtime's report speaks of by address.
     """
 
     def __init__(self, ordinal: int, is_virtual: bool) -> None:
         self.ordinal = ordinal
         self.is_virtual = is_virtual
         self.backlog = Backlog()
-        self.known_buffers = KnownBuffers()
+        self.address_map = AddressMap()
         self.queues: list[LaunchQueue] = []
         self._children: weakref.WeakValueDictionary[int, Resource] = weakref.WeakValueDictionary()
         self._numbers = itertools.count()
@@ -91,7 +91,7 @@ class BackendDevice(Device):
         """Note what was made from this device, so that it goes with it."""
         self._children[next(self._numbers)] = child
         if isinstance(child, Buffer):
-            self.known_buffers.note(child)
+            self.address_map.note(child)
         return child
 
     def _add_queue(self, queue: QueueType) -> QueueType:

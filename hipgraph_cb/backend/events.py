@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from hipgraph_cb.backend.resources import own
-from hipgraph_cb.device import Event
 from hipgraph_cb.errors import FailedPreconditionError
+from hipgraph_cb.runtime.device import Event
 
 if TYPE_CHECKING:
     from hipgraph_cb.backend.resources import BoundResources
-    from hipgraph_cb.device import Device
     from hipgraph_cb.recording.recording import Recording
+    from hipgraph_cb.runtime.device import Device
 
 EventKind = TypeVar("EventKind", bound=Event)
 

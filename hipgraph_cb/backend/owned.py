@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from hipgraph_cb.backend.handle import Handle
-from hipgraph_cb.device import Buffer, Device, Executable
-from hipgraph_cb.executable.verify import VerifiedExecutable
+from hipgraph_cb.backend.lifetime import Handle
+from hipgraph_cb.code_object.verify import VerifiedExecutable
+from hipgraph_cb.runtime.device import Buffer, Device, Executable
 
 if TYPE_CHECKING:
     from hipgraph_cb.backend.device import BackendDevice

@@ -9,9 +9,9 @@ from hipgraph_cb.backend.owned import OwnedBuffer, OwnedExecutable
 from hipgraph_cb.errors import FailedPreconditionError, InvalidArgumentError
 
 if TYPE_CHECKING:
-    from hipgraph_cb.backend.handle import Handle
-    from hipgraph_cb.device import Device
+    from hipgraph_cb.backend.lifetime import Handle
     from hipgraph_cb.recording.recording import Recording
+    from hipgraph_cb.runtime.device import Device
 
 
 ExecutableKind = TypeVar("ExecutableKind", bound=OwnedExecutable)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from hipgraph_cb.backend.comparing import compare
 from hipgraph_cb.backend.modes import check_mode
-from hipgraph_cb.backend.written import Watched, Written
+from hipgraph_cb.backend.write_sets import Watched, Written
 from hipgraph_cb.errors import CheckFailedError, InvalidArgumentError
 from hipgraph_cb.recording.bindings import resolve
 from hipgraph_cb.recording.commands import Dispatch, DispatchIndirect, Location

@@ -14,8 +14,8 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import NamedTuple
 
-from hipgraph_cb.capture.aspects import NESTED, Aspect, aspects, summary
-from hipgraph_cb.executable.kernel_args import KernargLayout
+from hipgraph_cb.capture.command_fields import NESTED, Aspect, aspects, summary
+from hipgraph_cb.code_object.kernel_args import KernargLayout
 from hipgraph_cb.recording.commands import Dispatch, DispatchIndirect
 from hipgraph_cb.recording.recording import Recording
 from hipgraph_cb.recording.resources import ExecutableEntry

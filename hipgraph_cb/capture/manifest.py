@@ -11,9 +11,9 @@ from hipgraph_cb.capture.blobs import Blobs
 from hipgraph_cb.capture.commands import LARGEST_ID, read_command, write_command
 from hipgraph_cb.capture.document import dump, fields, inside, items, number, optional, parse, text, tuple_of
 from hipgraph_cb.capture.file import Capture
-from hipgraph_cb.capture.rows import memory_rows, read_memory
+from hipgraph_cb.capture.manifest_memory import memory_rows, read_memory
+from hipgraph_cb.code_object.verify import VerifiedExecutable, verify
 from hipgraph_cb.errors import HipGraphError, IncompatibleError, InvalidArgumentError, UnimplementedError
-from hipgraph_cb.executable.verify import VerifiedExecutable, verify
 from hipgraph_cb.recording.checking import check_recording
 from hipgraph_cb.recording.groups import Group
 from hipgraph_cb.recording.recording import Recording

@@ -6,14 +6,14 @@ import difflib
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from hipgraph_cb.code_object.kernel_args import KernargLayout
 from hipgraph_cb.errors import InvalidArgumentError, NotFoundError
-from hipgraph_cb.executable.kernel_args import KernargLayout
 from hipgraph_cb.recording.commands import Command, Dispatch, DispatchIndirect
 from hipgraph_cb.recording.recording import Recording
 from hipgraph_cb.recording.resources import ExecutableEntry, RecordingEntry
 
 if TYPE_CHECKING:
-    from hipgraph_cb.executable.verify import VerifiedExecutable, VerifiedExport
+    from hipgraph_cb.code_object.verify import VerifiedExecutable, VerifiedExport
 
 
 def with_kernel(

@@ -15,10 +15,10 @@ from hipgraph_cb.recording.resources import Slot
 
 if TYPE_CHECKING:
     from hipgraph_cb.capture.file import Capture
-    from hipgraph_cb.device import Buffer, Device, Program
     from hipgraph_cb.recording.outputs import Check
     from hipgraph_cb.recording.profile import Profile
     from hipgraph_cb.recording.recording import Recording
+    from hipgraph_cb.runtime.device import Buffer, Device, Program
 
 CHUNK = 1 << 24
 """Bytes of zeros that are written at once."""

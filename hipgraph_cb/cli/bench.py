@@ -19,7 +19,7 @@ from hipgraph_cb.opening import open_device
 from hipgraph_cb.recording.dependencies import JoinPolicy
 
 if TYPE_CHECKING:
-    from hipgraph_cb.device import Device, Export, Program
+    from hipgraph_cb.runtime.device import Device, Export, Program
 
 WIDTHS = (4, 8, 16, 32, 128)
 KERNELS = 1024

@@ -8,10 +8,10 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from hipgraph_cb.code_object.container import CODE_OBJECT, Container, read_container
+from hipgraph_cb.code_object.kernel_args import Parameter
+from hipgraph_cb.code_object.verify import VerifiedExecutable, VerifiedExport, inspect, verify
 from hipgraph_cb.errors import HipGraphError
-from hipgraph_cb.executable.container import CODE_OBJECT, Container, read_container
-from hipgraph_cb.executable.kernel_args import Parameter
-from hipgraph_cb.executable.verify import VerifiedExecutable, VerifiedExport, inspect, verify
 
 
 def configure(parser: argparse.ArgumentParser) -> None:

@@ -11,18 +11,18 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from hipgraph_cb.capture.against import Divergence, first_divergence
+from hipgraph_cb.capture.divergence import Divergence, first_divergence
 from hipgraph_cb.capture.expected import Difference
 from hipgraph_cb.capture.file import Capture, load
 from hipgraph_cb.capture.replacement import with_kernel
 from hipgraph_cb.capture.session import Session
 from hipgraph_cb.cli.progress import Progress
+from hipgraph_cb.code_object.verify import verify
 from hipgraph_cb.errors import CheckFailedError, InvalidArgumentError, NotFoundError
-from hipgraph_cb.executable.verify import verify
 from hipgraph_cb.opening import open_device
 
 if TYPE_CHECKING:
-    from hipgraph_cb.device import Device
+    from hipgraph_cb.runtime.device import Device
 
 BACKENDS = ("hip", "hsa")
 

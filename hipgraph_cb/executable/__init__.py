@@ -1,1 +1,1 @@
-"""Bytes become a `VerifiedExecutable`. Pure: no GPU library is imported here."""
+"""The former home of `hipgraph_cb.code_object`; `executable.verify` keeps working."""

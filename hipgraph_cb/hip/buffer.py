@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from hipgraph_cb.backend.handle import Borrowed, Handle
 from hipgraph_cb.backend.imported import ForeignBuffer, check_extent
+from hipgraph_cb.backend.lifetime import Borrowed, Handle
 from hipgraph_cb.backend.owned import OwnedBuffer
 from hipgraph_cb.errors import HipError, InvalidArgumentError
 from hipgraph_cb.hip.api import bindings

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from hipgraph_cb.executable.kernel_args import ParameterKind
+from hipgraph_cb.code_object.kernel_args import ParameterKind
 from hipgraph_cb.hip.api import bindings
 from hipgraph_cb.hip.fills import FillKernel, FillParameters
 from hipgraph_cb.hip.node_parameters import KernelParameters, MemsetParameters

@@ -6,10 +6,10 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from hipgraph_cb.backend.device import BackendDevice
-from hipgraph_cb.backend.handle import Handle
+from hipgraph_cb.backend.lifetime import Handle
 from hipgraph_cb.backend.stream import QueueStream
+from hipgraph_cb.code_object.target_id import TargetId
 from hipgraph_cb.errors import InvalidArgumentError, NotFoundError
-from hipgraph_cb.executable.target_id import TargetId
 from hipgraph_cb.foreign.memory import LEGACY_STREAM, PER_THREAD_STREAM
 from hipgraph_cb.foreign.streams import stream_address
 from hipgraph_cb.hip.api import STREAM_NON_BLOCKING, HipApi
@@ -23,10 +23,10 @@ from hipgraph_cb.hip.program import HipProgram
 from hipgraph_cb.hip.queue import Queue
 
 if TYPE_CHECKING:
-    from hipgraph_cb.executable.verify import VerifiedExecutable
+    from hipgraph_cb.code_object.verify import VerifiedExecutable
     from hipgraph_cb.foreign.memory import ForeignMemory
-    from hipgraph_cb.options import ProgramOptions
     from hipgraph_cb.recording.recording import Recording
+    from hipgraph_cb.runtime.options import ProgramOptions
 
 
 class HipDevice(BackendDevice):
@@ -48,7 +48,7 @@ class HipDevice(BackendDevice):
         self, ordinal: int = 0, *, is_virtual: bool = False, fault_report: Callable[[], str | None] | None = None
     ) -> None:
         super().__init__(ordinal, is_virtual)
-        self.api = HipApi(ordinal, self.known_buffers.explained(fault_report))
+        self.api = HipApi(ordinal, self.address_map.explained(fault_report))
         self._foreign: dict[int, Queue] = {}
         self._check_ordinal()
         properties = self.api.call("hipGetDeviceProperties", ordinal)

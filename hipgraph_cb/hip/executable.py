@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from hipgraph_cb.backend.handle import Handle
+from hipgraph_cb.backend.lifetime import Handle
 from hipgraph_cb.backend.owned import OwnedExecutable
 from hipgraph_cb.errors import HipError, NotFoundError
 from hipgraph_cb.hip.buffer import HipBuffer
 
 if TYPE_CHECKING:
-    from hipgraph_cb.executable.verify import VerifiedExecutable
+    from hipgraph_cb.code_object.verify import VerifiedExecutable
     from hipgraph_cb.hip.device import HipDevice
 
 ERROR_NOT_FOUND = 500

@@ -5,17 +5,17 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from hipgraph_cb.backend.blits import WORKGROUP_SIZE, code_object_for, fill, most_lanes
+from hipgraph_cb.hip.builtin_kernels import BuiltinKernel
 from hipgraph_cb.hip.node_parameters import KernelParameters
-from hipgraph_cb.hip.own_kernel import OwnKernel
 
 if TYPE_CHECKING:
     from typing import Any
 
-    from hipgraph_cb.executable.target_id import TargetId
+    from hipgraph_cb.code_object.target_id import TargetId
     from hipgraph_cb.hip.api import HipApi
 
 
-class FillKernel(OwnKernel):
+class FillKernel(BuiltinKernel):
     """The fill kernel of one device.
 
     Args:

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, cast
 
-from hipgraph_cb.backend.handle import Handle
+from hipgraph_cb.backend.lifetime import Handle
 from hipgraph_cb.errors import HipError
 from hipgraph_cb.hip.api import HipApi
 from hipgraph_cb.hip.commands import CommandArguments
+from hipgraph_cb.hip.graph_nodes import add_section
 from hipgraph_cb.hip.lowering import change_node
-from hipgraph_cb.hip.planned import add_section
-from hipgraph_cb.hip.sections import IndirectCalls, Scope, Section, Step
+from hipgraph_cb.hip.partition import IndirectCalls, Scope, Section, Step
 from hipgraph_cb.recording.commands import ExecuteCommands
 
 if TYPE_CHECKING:

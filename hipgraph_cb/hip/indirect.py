@@ -11,11 +11,11 @@ from hipgraph_cb.hip.api import bindings
 from hipgraph_cb.recording.workgroups import check_grid
 
 if TYPE_CHECKING:
-    from hipgraph_cb.executable.limits import DeviceLimits
+    from hipgraph_cb.code_object.limits import DeviceLimits
     from hipgraph_cb.hip.api import HipApi
     from hipgraph_cb.hip.commands import CommandArguments
+    from hipgraph_cb.hip.partition import IndirectCalls
     from hipgraph_cb.hip.queue import Queue
-    from hipgraph_cb.hip.sections import IndirectCalls
     from hipgraph_cb.recording.commands import Dimensions, Dispatch, DispatchIndirect
 
 

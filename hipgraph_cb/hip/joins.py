@@ -5,17 +5,17 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from hipgraph_cb.backend.own_code import own_code
+from hipgraph_cb.backend.builtin_kernels import builtin_code_object
+from hipgraph_cb.code_object.verify import verify
 from hipgraph_cb.errors import HipGraphError
-from hipgraph_cb.executable.verify import verify
 from hipgraph_cb.hip.api import bindings
+from hipgraph_cb.hip.builtin_kernels import BuiltinKernel
 from hipgraph_cb.hip.node_parameters import KERNEL_NODE, memory_of
-from hipgraph_cb.hip.own_kernel import OwnKernel
 from hipgraph_cb.recording.dependencies import WIDE_JOIN_ELSEWHERE, WIDE_JOIN_ON_AMD, JoinPolicy, join_kind
 
 if TYPE_CHECKING:
-    from hipgraph_cb.executable.limits import DeviceLimits
-    from hipgraph_cb.executable.target_id import TargetId
+    from hipgraph_cb.code_object.limits import DeviceLimits
+    from hipgraph_cb.code_object.target_id import TargetId
     from hipgraph_cb.hip.api import HipApi
 
 KERNELS = Path(__file__).parent / "kernels"
@@ -28,10 +28,10 @@ def code_for(target: TargetId) -> bytes:
         UnavailableError: there is none.
     """
     missing = "program: there is no join kernel for this target"
-    return own_code(KERNELS, "join", target, missing, "use join='edges', 'empty' or 'auto'")
+    return builtin_code_object(KERNELS, "join", target, missing, "use join='edges', 'empty' or 'auto'")
 
 
-class JoinKernel(OwnKernel):
+class JoinKernel(BuiltinKernel):
     """The join kernel of one device."""
 
     def __init__(self, api: HipApi, target: TargetId, limits: DeviceLimits) -> None:

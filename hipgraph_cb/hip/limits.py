@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from hipgraph_cb.executable.limits import DeviceLimits
+from hipgraph_cb.code_object.limits import DeviceLimits
 
 
 def limits_from_properties(properties: Any) -> DeviceLimits:

@@ -9,42 +9,42 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from hipgraph_cb.backend.events import EventRecord
-from hipgraph_cb.backend.former import FormerBindings
 from hipgraph_cb.backend.imported import check_bound
+from hipgraph_cb.backend.lifetime import RetiredHandles
 from hipgraph_cb.backend.modes import check_mode
 from hipgraph_cb.backend.resources import BoundResources
 from hipgraph_cb.backend.supported import check_supported
 from hipgraph_cb.backend.watching import replay_checked
-from hipgraph_cb.backend.written import Watched
-from hipgraph_cb.device import Program
+from hipgraph_cb.backend.write_sets import Watched
 from hipgraph_cb.errors import FailedPreconditionError, HipGraphError
 from hipgraph_cb.hip.buffer import HipBuffer
-from hipgraph_cb.hip.calls import StreamCalls
 from hipgraph_cb.hip.commands import CommandArguments
 from hipgraph_cb.hip.event import HipEvent
 from hipgraph_cb.hip.executable import HipExecutable
 from hipgraph_cb.hip.graph import ExecutableGraph, Part, ProgramGraphs
+from hipgraph_cb.hip.graph_nodes import IN_GRAPHS
 from hipgraph_cb.hip.indirect import IndirectLauncher
 from hipgraph_cb.hip.joins import Joiner
-from hipgraph_cb.hip.planned import IN_GRAPHS
+from hipgraph_cb.hip.partition import Scope, contains, steps_of
 from hipgraph_cb.hip.rebinding import SlotRecord
 from hipgraph_cb.hip.runtime_dot import runtime_dot
-from hipgraph_cb.hip.sections import Scope, contains, steps_of
+from hipgraph_cb.hip.stream_replay import StreamCalls
 from hipgraph_cb.hip.timing import CommandTimer
 from hipgraph_cb.recording.bindings import resolve
 from hipgraph_cb.recording.commands import Dispatch, DispatchIndirect, Fill
+from hipgraph_cb.runtime.device import Program
 
 if TYPE_CHECKING:
-    from hipgraph_cb.backend.handle import Handle
+    from hipgraph_cb.backend.lifetime import Handle
     from hipgraph_cb.backend.queue import LaunchQueue
     from hipgraph_cb.hip.device import HipDevice
     from hipgraph_cb.hip.fills import FillKernel
     from hipgraph_cb.hip.queue import Queue
-    from hipgraph_cb.options import ProgramOptions
     from hipgraph_cb.recording.bindings import BoundRange
     from hipgraph_cb.recording.outputs import Check
     from hipgraph_cb.recording.profile import Span
     from hipgraph_cb.recording.recording import Recording
+    from hipgraph_cb.runtime.options import ProgramOptions
 
 
 class HipProgram(Program):
@@ -257,7 +257,7 @@ class HipProgram(Program):
             self._resources.handles.append(join_kernel)
         former = self._needs.take(graphs)
         if former is not None:
-            self._device.backlog.retire(FormerGraphs(dict(self._needs.tickets), former))
+            self._device.backlog.retire(RetiredGraphs(dict(self._needs.tickets), former))
         return graphs
 
     def _bind(self, bindings: Sequence[Any] | None, with_graph: bool) -> None:
@@ -280,7 +280,7 @@ class HipProgram(Program):
             slots.tell(self._build(slots.arguments) if graphs is None else graphs, table, self._build)
         if slots.handles is not former:
             self._needs.bound_handles = slots.handles
-            self._device.backlog.retire(FormerBindings(dict(self._needs.tickets), former))
+            self._device.backlog.retire(RetiredHandles(dict(self._needs.tickets), former))
 
     def _resolve(self, bindings: Sequence[Any] | None) -> dict[int, BoundRange]:
         return resolve(self._recording, bindings, objects=self._resources.objects, owner=self._device)
@@ -327,7 +327,7 @@ class LaunchNeeds:
         self._recording = None
 
 
-class FormerGraphs:
+class RetiredGraphs:
     """Graphs that a program does not launch any more, but launches may be under way.
 
     Attributes:

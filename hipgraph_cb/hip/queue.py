@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from hipgraph_cb.backend.handle import Handle
+from hipgraph_cb.backend.lifetime import Handle
 from hipgraph_cb.backend.queue import LaunchQueue
 from hipgraph_cb.errors import HipGraphError
 from hipgraph_cb.hip.api import HipApi

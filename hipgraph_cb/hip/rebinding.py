@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
-from hipgraph_cb.backend.former import handles_of
+from hipgraph_cb.backend.lifetime import handles_of
 from hipgraph_cb.hip.commands import CommandArguments
 from hipgraph_cb.hip.graph import ProgramGraphs
 

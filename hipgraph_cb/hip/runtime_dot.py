@@ -8,10 +8,10 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from hipgraph_cb.backend.handle import Handle
+from hipgraph_cb.backend.lifetime import Handle
 from hipgraph_cb.hip.graph import arguments_in
-from hipgraph_cb.hip.planned import add_section
-from hipgraph_cb.hip.sections import Section, Step
+from hipgraph_cb.hip.graph_nodes import add_section
+from hipgraph_cb.hip.partition import Section, Step
 
 if TYPE_CHECKING:
     from hipgraph_cb.hip.api import HipApi

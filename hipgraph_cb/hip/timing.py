@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from hipgraph_cb.backend.handle import Handle
+from hipgraph_cb.backend.lifetime import Handle
 from hipgraph_cb.recording.profile import Span
 
 if TYPE_CHECKING:
     from hipgraph_cb.hip.api import HipApi
-    from hipgraph_cb.hip.calls import StreamCalls
     from hipgraph_cb.hip.queue import Queue
+    from hipgraph_cb.hip.stream_replay import StreamCalls
     from hipgraph_cb.recording.recording import Recording
 
 

@@ -6,9 +6,9 @@ import ctypes
 from dataclasses import dataclass
 from typing import Any
 
+from hipgraph_cb.code_object.limits import DeviceLimits
+from hipgraph_cb.code_object.target_id import TargetId
 from hipgraph_cb.errors import HipGraphError, InternalError, NotFoundError
-from hipgraph_cb.executable.limits import DeviceLimits
-from hipgraph_cb.executable.target_id import TargetId
 from hipgraph_cb.hsa.api import HsaApi
 from hipgraph_cb.hsa.functions import (
     BOOL,

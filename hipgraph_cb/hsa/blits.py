@@ -8,8 +8,8 @@ from hipgraph_cb.backend.blits import code_object_for, most_lanes
 from hipgraph_cb.hsa.executable import KernelCode, find_kernel, load_code
 
 if TYPE_CHECKING:
-    from hipgraph_cb.executable.target_id import TargetId
-    from hipgraph_cb.executable.verify import VerifiedExecutable
+    from hipgraph_cb.code_object.target_id import TargetId
+    from hipgraph_cb.code_object.verify import VerifiedExecutable
     from hipgraph_cb.hsa.agents import Agent
     from hipgraph_cb.hsa.api import HsaApi
 

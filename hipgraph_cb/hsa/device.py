@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 
 from hipgraph_cb.backend.device import BackendDevice
 from hipgraph_cb.backend.stream import QueueStream
-from hipgraph_cb.device import DEFAULT_TIMEOUT
 from hipgraph_cb.errors import InvalidArgumentError
 from hipgraph_cb.foreign.memory import NO_ORDER
 from hipgraph_cb.hsa.agents import find_agent
@@ -21,12 +20,13 @@ from hipgraph_cb.hsa.memory import HsaBuffer
 from hipgraph_cb.hsa.native_queue import FaultNotice
 from hipgraph_cb.hsa.program import HsaProgram
 from hipgraph_cb.hsa.queue import HsaQueue
+from hipgraph_cb.runtime.device import DEFAULT_TIMEOUT
 
 if TYPE_CHECKING:
-    from hipgraph_cb.executable.verify import VerifiedExecutable
+    from hipgraph_cb.code_object.verify import VerifiedExecutable
     from hipgraph_cb.foreign.memory import ForeignMemory
-    from hipgraph_cb.options import ProgramOptions
     from hipgraph_cb.recording.recording import Recording
+    from hipgraph_cb.runtime.options import ProgramOptions
 
 
 class HsaDevice(BackendDevice):
@@ -52,7 +52,7 @@ class HsaDevice(BackendDevice):
         self, ordinal: int = 0, *, is_virtual: bool = False, fault_report: Callable[[], str | None] | None = None
     ) -> None:
         super().__init__(ordinal, is_virtual)
-        self.api = HsaApi(Session.current(), self.known_buffers.explained(fault_report))
+        self.api = HsaApi(Session.current(), self.address_map.explained(fault_report))
         self.agent = find_agent(self.api, ordinal)
         self.name = self.agent.name
         self.target = self.agent.target

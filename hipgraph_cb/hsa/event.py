@@ -8,15 +8,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from hipgraph_cb.backend.handle import Handle
-from hipgraph_cb.device import Event
+from hipgraph_cb.backend.lifetime import Handle
 from hipgraph_cb.hsa.functions import U64
+from hipgraph_cb.runtime.device import Event
 
 if TYPE_CHECKING:
     from hipgraph_cb.hsa.api import HsaApi
     from hipgraph_cb.hsa.device import HsaDevice
-    from hipgraph_cb.hsa.image import Image
     from hipgraph_cb.hsa.instances import Instance
+    from hipgraph_cb.hsa.packet_template import Image
 
 
 class HsaEvent(Event):

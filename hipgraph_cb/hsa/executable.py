@@ -5,7 +5,7 @@ from __future__ import annotations
 import ctypes
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from hipgraph_cb.backend.handle import Handle
+from hipgraph_cb.backend.lifetime import Handle
 from hipgraph_cb.backend.owned import OwnedExecutable
 from hipgraph_cb.errors import HsaError, NotFoundError
 from hipgraph_cb.hsa.functions import BOOL, SYMBOL_VARIABLE, U32, U64, Status, SymbolInfo
@@ -13,8 +13,8 @@ from hipgraph_cb.hsa.loader import CodeRange, code_ranges
 from hipgraph_cb.hsa.memory import HsaBuffer
 
 if TYPE_CHECKING:
-    from hipgraph_cb.executable.kernel_args import KernargLayout
-    from hipgraph_cb.executable.verify import VerifiedExecutable, VerifiedExport
+    from hipgraph_cb.code_object.kernel_args import KernargLayout
+    from hipgraph_cb.code_object.verify import VerifiedExecutable, VerifiedExport
     from hipgraph_cb.hsa.agents import Agent
     from hipgraph_cb.hsa.api import HsaApi
     from hipgraph_cb.hsa.device import HsaDevice

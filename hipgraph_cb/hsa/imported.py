@@ -5,8 +5,8 @@ from __future__ import annotations
 import ctypes
 from typing import TYPE_CHECKING
 
-from hipgraph_cb.backend.handle import Borrowed
 from hipgraph_cb.backend.imported import ForeignBuffer, check_extent
+from hipgraph_cb.backend.lifetime import Borrowed
 from hipgraph_cb.errors import InvalidArgumentError, UnimplementedError
 from hipgraph_cb.hsa.functions import PointerInfo
 from hipgraph_cb.hsa.memory import HsaBuffer

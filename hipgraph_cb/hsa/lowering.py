@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from hipgraph_cb.backend.blits import WORKGROUP_SIZE, Blit, copy, fill
+from hipgraph_cb.code_object.hidden_args import LaunchShape, write_hidden
 from hipgraph_cb.errors import InternalError
-from hipgraph_cb.executable.hidden_args import LaunchShape, write_hidden
-from hipgraph_cb.hsa.image import Image, ImageWriter, Origin, Row, SlotPointer, SlotTransfer
+from hipgraph_cb.hsa.packet_template import Image, ImageWriter, Origin, Row, SlotPointer, SlotTransfer
 from hipgraph_cb.hsa.packets import BODY
 from hipgraph_cb.hsa.scopes import Scope
 from hipgraph_cb.recording.commands import (
@@ -33,7 +33,7 @@ from hipgraph_cb.recording.events import nested_in
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from hipgraph_cb.executable.kernel_args import KernargLayout
+    from hipgraph_cb.code_object.kernel_args import KernargLayout
     from hipgraph_cb.hsa.executable import KernelCode
     from hipgraph_cb.recording.commands import Dimensions, Pointers
     from hipgraph_cb.recording.recording import Recording

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from hipgraph_cb.backend.handle import Handle
+from hipgraph_cb.backend.lifetime import Handle
 from hipgraph_cb.backend.owned import OwnedBuffer
 from hipgraph_cb.hsa.functions import U64
 

@@ -6,7 +6,7 @@ import ctypes
 import time
 from typing import TYPE_CHECKING, Any
 
-from hipgraph_cb.backend.handle import Handle
+from hipgraph_cb.backend.lifetime import Handle
 from hipgraph_cb.hsa.functions import (
     ANY_SEGMENT_SIZE,
     QUEUE_TYPE_MULTI,

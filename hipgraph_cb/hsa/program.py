@@ -11,13 +11,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from hipgraph_cb.backend.events import EventRecord
-from hipgraph_cb.backend.former import FormerBindings, handles_of
 from hipgraph_cb.backend.imported import check_bound
+from hipgraph_cb.backend.lifetime import RetiredHandles, handles_of
 from hipgraph_cb.backend.modes import check_mode
 from hipgraph_cb.backend.resources import BoundResources
 from hipgraph_cb.backend.watching import replay_checked
-from hipgraph_cb.backend.written import Watched
-from hipgraph_cb.device import Program
+from hipgraph_cb.backend.write_sets import Watched
 from hipgraph_cb.errors import HipGraphError
 from hipgraph_cb.hsa.event import EventSignals, HsaEvent
 from hipgraph_cb.hsa.executable import HsaExecutable
@@ -28,18 +27,19 @@ from hipgraph_cb.hsa.timing import PacketTimer
 from hipgraph_cb.recording.bindings import resolve
 from hipgraph_cb.recording.commands import Location, Range
 from hipgraph_cb.recording.profile import Span
+from hipgraph_cb.runtime.device import Program
 
 if TYPE_CHECKING:
-    from hipgraph_cb.backend.handle import Handle
+    from hipgraph_cb.backend.lifetime import Handle
     from hipgraph_cb.backend.queue import LaunchQueue
     from hipgraph_cb.hsa.device import HsaDevice
     from hipgraph_cb.hsa.executable import KernelCode
-    from hipgraph_cb.hsa.image import Image
+    from hipgraph_cb.hsa.packet_template import Image
     from hipgraph_cb.hsa.queue import HsaQueue
-    from hipgraph_cb.options import ProgramOptions
     from hipgraph_cb.recording.bindings import BoundRange
     from hipgraph_cb.recording.outputs import Check
     from hipgraph_cb.recording.recording import Recording
+    from hipgraph_cb.runtime.options import ProgramOptions
 
 
 class HsaProgram(Program):
@@ -146,7 +146,7 @@ class HsaProgram(Program):
         instance.in_use = queue, ticket
         signals.note()
         if signals.handles:
-            self._device.backlog.retire(FormerBindings({queue: ticket}, signals.handles))
+            self._device.backlog.retire(RetiredHandles({queue: ticket}, signals.handles))
 
     def _launch(self, queue: HsaQueue, packets: Packets, words: Any, signals: Sequence[Handle] = ()) -> int:
         with queue.lock:
@@ -196,7 +196,7 @@ class HsaProgram(Program):
         self._table_number += 1
         before, needs.bound_handles = needs.bound_handles, handles_of(table)
         if before:
-            self._device.backlog.retire(FormerBindings(dict(needs.tickets), before))
+            self._device.backlog.retire(RetiredHandles(dict(needs.tickets), before))
 
     def _place(self, table: Mapping[int, BoundRange], place: Location) -> tuple[int, int]:
         if isinstance(place, Range):

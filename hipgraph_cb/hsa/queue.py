@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from hipgraph_cb.backend.handle import Handle
+    from hipgraph_cb.backend.lifetime import Handle
     from hipgraph_cb.hsa.agents import Agent
     from hipgraph_cb.hsa.api import HsaApi
     from hipgraph_cb.hsa.instances import Packets

@@ -6,7 +6,7 @@ from collections.abc import Collection, Mapping
 from functools import cached_property
 
 from hipgraph_cb.errors import InternalError
-from hipgraph_cb.hsa.image import Origin
+from hipgraph_cb.hsa.packet_template import Origin
 from hipgraph_cb.recording.commands import Copy, ExecuteCommands, Fill, Location, Range, SlotRange, Update, WaitEvents
 from hipgraph_cb.recording.events import EventStates, nested_in
 from hipgraph_cb.recording.recording import Recording

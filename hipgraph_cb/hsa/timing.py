@@ -13,11 +13,11 @@ from hipgraph_cb.hsa.packets import COMPLETION
 from hipgraph_cb.recording.profile import Span
 
 if TYPE_CHECKING:
-    from hipgraph_cb.backend.handle import Handle
+    from hipgraph_cb.backend.lifetime import Handle
     from hipgraph_cb.hsa.agents import Agent
     from hipgraph_cb.hsa.api import HsaApi
-    from hipgraph_cb.hsa.image import Image, Origin
     from hipgraph_cb.hsa.instances import Instance
+    from hipgraph_cb.hsa.packet_template import Image, Origin
     from hipgraph_cb.recording.recording import Recording
 
 

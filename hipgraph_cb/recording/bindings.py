@@ -12,7 +12,6 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from hipgraph_cb.errors import HipGraphError, InvalidArgumentError, OutOfRangeError
-from hipgraph_cb.recording.collecting import imported
 from hipgraph_cb.recording.commands import (
     Command,
     Copy,
@@ -25,6 +24,7 @@ from hipgraph_cb.recording.commands import (
     SlotRange,
     Update,
 )
+from hipgraph_cb.recording.resource_builder import imported
 from hipgraph_cb.recording.validation import (
     check_apart,
     check_list,

@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
+from hipgraph_cb.code_object.kernel_args import POINTER_SIZE, ParameterKind
 from hipgraph_cb.errors import (
     HipGraphError,
     InvalidArgumentError,
@@ -17,7 +18,6 @@ from hipgraph_cb.errors import (
     OutOfRangeError,
     ResourceExhaustedError,
 )
-from hipgraph_cb.executable.kernel_args import POINTER_SIZE, ParameterKind
 from hipgraph_cb.recording.bindings import COUNTS_ALIGNMENT
 from hipgraph_cb.recording.commands import (
     VERBS,
@@ -51,8 +51,8 @@ from hipgraph_cb.recording.validation import (
 from hipgraph_cb.recording.workgroups import check_grid, check_lds, check_size, workgroup_size
 
 if TYPE_CHECKING:
-    from hipgraph_cb.executable.limits import DeviceLimits
-    from hipgraph_cb.executable.verify import VerifiedExport
+    from hipgraph_cb.code_object.limits import DeviceLimits
+    from hipgraph_cb.code_object.verify import VerifiedExport
     from hipgraph_cb.recording.recording import Recording
     from hipgraph_cb.recording.resources import ResourceTable
 

@@ -17,7 +17,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Protocol
 
 from hipgraph_cb.errors import FailedPreconditionError, HipGraphError, InvalidArgumentError, UnimplementedError
-from hipgraph_cb.recording.collecting import ResourceCollector
+from hipgraph_cb.recording.command_store import CommandStore
 from hipgraph_cb.recording.commands import Command, ExecuteCommands
 from hipgraph_cb.recording.dispatches import DispatchMaker
 from hipgraph_cb.recording.event_verbs import EventVerbs
@@ -25,17 +25,17 @@ from hipgraph_cb.recording.events import EventStates, refuse_unsignalled
 from hipgraph_cb.recording.groups import GroupStack
 from hipgraph_cb.recording.hazard_policy import HazardPolicy, hazard_policy
 from hipgraph_cb.recording.inference import inferred, ordered_by_events
-from hipgraph_cb.recording.pushed import PushedArguments
+from hipgraph_cb.recording.push_constants import PushedArguments
 from hipgraph_cb.recording.recording import Recording, command_place
+from hipgraph_cb.recording.resource_builder import ResourceBuilder
 from hipgraph_cb.recording.stages import MemoryAccess, Stage, check_mask
-from hipgraph_cb.recording.stored import StoredCommands
 from hipgraph_cb.recording.transfers import make_copy, make_discard, make_fill, make_update
 from hipgraph_cb.recording.validation import integer, text
 
 if TYPE_CHECKING:
     from typing_extensions import Self
 
-    from hipgraph_cb.executable.limits import DeviceLimits
+    from hipgraph_cb.code_object.limits import DeviceLimits
     from hipgraph_cb.recording.resources import ExportLike, RangeLike, Slot
 
 
@@ -102,9 +102,9 @@ class CommandBuffer(EventVerbs):
         self._recording: Recording | None = None
         self._program: ProgramLike | None = None
         capacity = integer(binding_capacity, "binding_capacity", largest=(1 << 24) - 1)
-        self._resources = ResourceCollector(owner=owner, binding_capacity=capacity, validate=validate)
+        self._resources = ResourceBuilder(owner=owner, binding_capacity=capacity, validate=validate)
         self._dispatches = DispatchMaker(self._resources, limits)
-        self._commands = StoredCommands()
+        self._commands = CommandStore()
         self._layer_starts: list[int] = []
         self._barrier_pending = True
         self._events = EventStates()
@@ -503,7 +503,7 @@ class CommandBuffer(EventVerbs):
     def _finish(self, state: State, failure: BaseException | None) -> None:
         self._state, self.failure = state, failure
         self._thread = None
-        self._commands, self._layer_starts = StoredCommands(), []
+        self._commands, self._layer_starts = CommandStore(), []
         self._resources.rollback(0)
         self._dispatches = DispatchMaker(self._resources, None)
         self._pushed = PushedArguments()

@@ -10,8 +10,8 @@ from hipgraph_cb.recording.commands import Dimensions, Dispatch, Pointers
 from hipgraph_cb.recording.workgroups import check_grid, check_lds, check_size
 
 if TYPE_CHECKING:
-    from hipgraph_cb.executable.limits import DeviceLimits
-    from hipgraph_cb.executable.packing import Packer
+    from hipgraph_cb.code_object.limits import DeviceLimits
+    from hipgraph_cb.code_object.packing import Packer
 
 Given = tuple[object, object, object]
 """Workgroup count, workgroup size and bytes of dynamic LDS as a call gives them."""

@@ -8,16 +8,16 @@ from typing import TYPE_CHECKING, Any
 
 from hipgraph_cb.errors import HipGraphError, InvalidArgumentError, OutOfRangeError
 from hipgraph_cb.recording.bindings import COUNTS_ALIGNMENT
-from hipgraph_cb.recording.collecting import ResourceCollector
 from hipgraph_cb.recording.commands import Dispatch, DispatchIndirect, Location, Pointers, Range
 from hipgraph_cb.recording.dispatch_plan import DispatchPlan, Memory, Shape
-from hipgraph_cb.recording.pushed import PushedArguments
+from hipgraph_cb.recording.push_constants import PushedArguments
+from hipgraph_cb.recording.resource_builder import ResourceBuilder
 from hipgraph_cb.recording.validation import check_list, integer, text
 from hipgraph_cb.recording.workgroups import dimensions, workgroup_size
 
 if TYPE_CHECKING:
-    from hipgraph_cb.executable.kernel_args import PackedArguments
-    from hipgraph_cb.executable.limits import DeviceLimits
+    from hipgraph_cb.code_object.kernel_args import PackedArguments
+    from hipgraph_cb.code_object.limits import DeviceLimits
 
 COUNTS_SIZE = 12
 """Bytes of the workgroup counts of an indirect dispatch: x, y, z as 32-bit numbers."""
@@ -31,7 +31,7 @@ class DispatchMaker:
 
     __slots__ = ("_ids", "_limits", "_pairs", "_plans", "_plans_by_export", "_resources")
 
-    def __init__(self, resources: ResourceCollector, limits: DeviceLimits | None) -> None:
+    def __init__(self, resources: ResourceBuilder, limits: DeviceLimits | None) -> None:
         self._resources = resources
         self._pairs = resources.pairs
         self._ids = resources.ids

@@ -6,8 +6,8 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from hipgraph_cb.errors import FailedPreconditionError, InvalidArgumentError
-from hipgraph_cb.recording.collecting import ResourceCollector
 from hipgraph_cb.recording.commands import ExecuteCommands, ResetEvent, SignalEvent, WaitEvents
+from hipgraph_cb.recording.resource_builder import ResourceBuilder
 from hipgraph_cb.recording.validation import text
 
 if TYPE_CHECKING:
@@ -77,19 +77,19 @@ def nested_in(recording: Recording, command: Command) -> Recording | None:
     return None
 
 
-def make_signal(resources: ResourceCollector, event: object, label: str | None) -> SignalEvent:
+def make_signal(resources: ResourceBuilder, event: object, label: str | None) -> SignalEvent:
     """See `CommandBuffer.signal_event`."""
     text(label)
     return SignalEvent(resources.event(event), label)
 
 
-def make_reset(resources: ResourceCollector, event: object, label: str | None) -> ResetEvent:
+def make_reset(resources: ResourceBuilder, event: object, label: str | None) -> ResetEvent:
     """See `CommandBuffer.reset_event`."""
     text(label)
     return ResetEvent(resources.event(event), label)
 
 
-def make_wait(resources: ResourceCollector, events: object, label: str | None) -> WaitEvents | None:
+def make_wait(resources: ResourceBuilder, events: object, label: str | None) -> WaitEvents | None:
     """See `CommandBuffer.wait_events`."""
     text(label)
     if not isinstance(events, (list, tuple)):

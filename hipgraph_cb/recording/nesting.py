@@ -17,7 +17,6 @@ from hipgraph_cb.errors import (
     ResourceExhaustedError,
 )
 from hipgraph_cb.recording.bindings import BoundRange, check_bound
-from hipgraph_cb.recording.collecting import ResourceCollector
 from hipgraph_cb.recording.commands import (
     Command,
     Copy,
@@ -32,6 +31,7 @@ from hipgraph_cb.recording.commands import (
     WaitEvents,
 )
 from hipgraph_cb.recording.recording import Recording
+from hipgraph_cb.recording.resource_builder import ResourceBuilder
 from hipgraph_cb.recording.validation import check_list, text
 
 DEEPEST_NESTING = 16
@@ -41,7 +41,7 @@ Ids = Mapping[int, int]
 
 
 def make_execute(
-    resources: ResourceCollector, recording: object, bindings: Sequence[object] | None, label: str | None
+    resources: ResourceBuilder, recording: object, bindings: Sequence[object] | None, label: str | None
 ) -> ExecuteCommands | None:
     """See `CommandBuffer.execute_commands`."""
     text(label)
@@ -64,7 +64,7 @@ def make_execute(
 
 
 def _bind(
-    resources: ResourceCollector, nested: Recording, bindings: Sequence[object] | None
+    resources: ResourceBuilder, nested: Recording, bindings: Sequence[object] | None
 ) -> tuple[Location | None, ...]:
     """The places that stand for the slots of the nested recording, checked as far as they are known."""
     if bindings is not None:
@@ -121,7 +121,7 @@ def _check_slot(nested: Recording, slot: int, place: SlotRange) -> None:
         )
 
 
-def _adopt(resources: ResourceCollector, nested: Recording) -> Recording:
+def _adopt(resources: ResourceBuilder, nested: Recording) -> Recording:
     """The nested recording with ids of the outer table, which gets an entry for everything that it uses."""
     table = nested.resources
     ids: dict[int, int] = {}
@@ -137,7 +137,7 @@ def _adopt(resources: ResourceCollector, nested: Recording) -> Recording:
     return _with_ids(resources, nested, ids)
 
 
-def _collect(resources: ResourceCollector, key: int, live: Any, nested: Recording) -> int:
+def _collect(resources: ResourceBuilder, key: int, live: Any, nested: Recording) -> int:
     try:
         if key in nested.resources.buffers:
             place = resources.locate(live, "a buffer")
@@ -150,7 +150,7 @@ def _collect(resources: ResourceCollector, key: int, live: Any, nested: Recordin
         raise error.located(f"resource {key} of {name}") from None
 
 
-def _with_ids(resources: ResourceCollector, nested: Recording, ids: dict[int, int]) -> Recording:
+def _with_ids(resources: ResourceBuilder, nested: Recording, ids: dict[int, int]) -> Recording:
     ids = dict(ids)
     for key, entry in nested.resources.recordings.items():
         inner = entry.recording

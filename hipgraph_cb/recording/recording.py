@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, overload
 
 from hipgraph_cb.errors import OutOfRangeError
 from hipgraph_cb.recording.bindings import SlotUse, slot_uses
+from hipgraph_cb.recording.command_store import CommandStore
 from hipgraph_cb.recording.commands import Command, Location, SlotRange, content
 from hipgraph_cb.recording.dependencies import (
     Dependencies,
@@ -22,7 +23,6 @@ from hipgraph_cb.recording.dependencies import (
 from hipgraph_cb.recording.events import NO_EVENTS, EventUse, event_use
 from hipgraph_cb.recording.groups import Group, paths
 from hipgraph_cb.recording.resources import ResourceTable
-from hipgraph_cb.recording.stored import StoredCommands
 
 if TYPE_CHECKING:
     import os
@@ -53,7 +53,7 @@ class Recording(Sequence[Command]):
 
     def __init__(
         self,
-        commands: Sequence[Command] | StoredCommands,
+        commands: Sequence[Command] | CommandStore,
         *,
         layer_starts: Sequence[int] = (),
         resources: ResourceTable | None = None,
@@ -62,7 +62,7 @@ class Recording(Sequence[Command]):
         groups: Sequence[Group] = (),
         dependencies: Dependencies | None = None,
     ) -> None:
-        self.stored = commands if isinstance(commands, StoredCommands) else StoredCommands(commands)
+        self.stored = commands if isinstance(commands, CommandStore) else CommandStore(commands)
         self.layer_starts = tuple(layer_starts) or ((0,) if self.stored else ())
         self.dependencies = dependencies
         self.resources = ResourceTable() if resources is None else resources

@@ -15,7 +15,7 @@ from hipgraph_cb.errors import InvalidArgumentError, NotFoundError, OutOfRangeEr
 from hipgraph_cb.recording.validation import integer
 
 if TYPE_CHECKING:
-    from hipgraph_cb.executable.verify import VerifiedExecutable, VerifiedExport
+    from hipgraph_cb.code_object.verify import VerifiedExecutable, VerifiedExport
     from hipgraph_cb.recording.recording import Recording
 
 

@@ -7,8 +7,8 @@ then where the bytes lie.
 from __future__ import annotations
 
 from hipgraph_cb.errors import InvalidArgumentError, ResourceExhaustedError
-from hipgraph_cb.recording.collecting import ResourceCollector
 from hipgraph_cb.recording.commands import Copy, Fill, Location, Range, SlotRange, Update
+from hipgraph_cb.recording.resource_builder import ResourceBuilder
 from hipgraph_cb.recording.validation import (
     check_apart,
     check_pattern_fit,
@@ -28,7 +28,7 @@ LARGEST_LONG_FILL = 1 << 26
 
 
 def make_fill(
-    resources: ResourceCollector,
+    resources: ResourceBuilder,
     target: object,
     pattern: object,
     pattern_length: object,
@@ -74,15 +74,13 @@ def _long_fill(place: Location, pattern: bytes, label: str | None) -> Fill | Upd
     return Update(place, (pattern * copies)[: place.length], label)
 
 
-def make_discard(
-    resources: ResourceCollector, target: object, offset: object, length: object, label: str | None
-) -> None:
+def make_discard(resources: ResourceBuilder, target: object, offset: object, length: object, label: str | None) -> None:
     """See `CommandBuffer.discard_buffer`."""
     narrow(resources, resources.locate(target, "target"), offset, length, "offset")
 
 
 def make_update(
-    resources: ResourceCollector, target: object, data: object, offset: object, label: str | None
+    resources: ResourceBuilder, target: object, data: object, offset: object, label: str | None
 ) -> Update | None:
     """See `CommandBuffer.update_buffer`."""
     text(label)
@@ -92,7 +90,7 @@ def make_update(
 
 
 def make_copy(
-    resources: ResourceCollector,
+    resources: ResourceBuilder,
     source: object,
     target: object,
     source_offset: object,
@@ -125,7 +123,7 @@ def _common_length(source: int | None, target: int | None) -> int | None:
     return target if source is None else source
 
 
-def narrow(resources: ResourceCollector, whole: Location, offset: object, length: object, name: str) -> Location | None:
+def narrow(resources: ResourceBuilder, whole: Location, offset: object, length: object, name: str) -> Location | None:
     """The part of `whole` from byte `offset` on; None when it is empty (R4).
 
     Messages count from the start of the buffer, view or slot that was given, as the caller does.

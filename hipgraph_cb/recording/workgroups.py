@@ -10,8 +10,8 @@ from hipgraph_cb.recording.commands import Dimensions
 from hipgraph_cb.recording.validation import integer
 
 if TYPE_CHECKING:
-    from hipgraph_cb.executable.limits import DeviceLimits
-    from hipgraph_cb.executable.verify import VerifiedExport
+    from hipgraph_cb.code_object.limits import DeviceLimits
+    from hipgraph_cb.code_object.verify import VerifiedExport
 
 LARGEST_GRID = (1 << 32) - 1
 """Work-items per dimension: the dispatch packet and the runtimes multiply count and size in 32 bits."""

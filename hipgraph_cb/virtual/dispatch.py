@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from hipgraph_cb.virtual import heap
+from hipgraph_cb.virtual import malloc_tuning as heap
 from hipgraph_cb.virtual.faults import DeviceFault, FaultKind
 from hipgraph_cb.virtual.initial_state import initial_state
 from hipgraph_cb.virtual.isa.float_mode import FloatMode

@@ -13,9 +13,9 @@ from collections.abc import Sequence
 from contextlib import AbstractContextManager
 
 from hipgraph_cb.errors import FailedPreconditionError, InvalidArgumentError
-from hipgraph_cb.virtual.door import Door
 from hipgraph_cb.virtual.machine import Machine
 from hipgraph_cb.virtual.settings import Settings
+from hipgraph_cb.virtual.virtual_library import VirtualLibrary
 
 _lock = threading.Lock()
 _machine: Machine | None = None
@@ -23,15 +23,15 @@ _hip: VirtualRuntime | None = None
 _hsa: VirtualHsa | None = None
 
 
-class VirtualRuntime(Door):
+class VirtualRuntime(VirtualLibrary):
     """The virtual HIP runtime of this process."""
 
     def __init__(self, machine: Machine) -> None:
         from hipgraph_cb.virtual.callbacks import CallGate
-        from hipgraph_cb.virtual.hip.api import FUNCTIONS
         from hipgraph_cb.virtual.hip.codes import CALL_CODES
+        from hipgraph_cb.virtual.hip.function_table import FUNCTIONS
         from hipgraph_cb.virtual.hip.library import load_library
-        from hipgraph_cb.virtual.hip.runtime import HipRuntime
+        from hipgraph_cb.virtual.hip.objects.runtime import HipRuntime
 
         gate = CallGate(CALL_CODES, machine.calls)
         self._runtime = HipRuntime(machine, gate)
@@ -61,14 +61,14 @@ class VirtualRuntime(Door):
         pin_hip_python(self.library_path, MARKER)
 
 
-class VirtualHsa(Door):
+class VirtualHsa(VirtualLibrary):
     """The virtual HSA runtime of this process. `runtime` is its state."""
 
     def __init__(self, machine: Machine) -> None:
         from hipgraph_cb.virtual.callbacks import CallGate
-        from hipgraph_cb.virtual.hsa.api import FUNCTIONS
+        from hipgraph_cb.virtual.hsa.function_table import FUNCTIONS
         from hipgraph_cb.virtual.hsa.library import load_library
-        from hipgraph_cb.virtual.hsa.runtime import HsaRuntime
+        from hipgraph_cb.virtual.hsa.objects.runtime import HsaRuntime
         from hipgraph_cb.virtual.hsa.status import CALL_CODES
 
         gate = CallGate(CALL_CODES, machine.calls)

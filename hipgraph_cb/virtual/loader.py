@@ -11,11 +11,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 
+from hipgraph_cb.code_object.code_object import CodeObject
+from hipgraph_cb.code_object.kernel_descriptor import KernelDescriptor
+from hipgraph_cb.code_object.symbols import Relocation
+from hipgraph_cb.code_object.verify import VerifiedExecutable, VerifiedExport
 from hipgraph_cb.errors import InvalidArgumentError, UnimplementedError
-from hipgraph_cb.executable.code_object import CodeObject
-from hipgraph_cb.executable.kernel_descriptor import KernelDescriptor
-from hipgraph_cb.executable.symbols import Relocation
-from hipgraph_cb.executable.verify import VerifiedExecutable, VerifiedExport
 from hipgraph_cb.virtual.memory import Memory
 
 PAGE = 4096

@@ -7,8 +7,8 @@ import traceback
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from hipgraph_cb.code_object.target_id import TargetId
 from hipgraph_cb.errors import InvalidArgumentError
-from hipgraph_cb.executable.target_id import TargetId
 from hipgraph_cb.virtual.callbacks import CallError, SharedCalls
 from hipgraph_cb.virtual.fault_log import FaultLog
 from hipgraph_cb.virtual.faults import DeviceFault, FaultKind

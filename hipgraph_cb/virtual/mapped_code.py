@@ -9,8 +9,8 @@ from __future__ import annotations
 import ctypes
 import os
 
+from hipgraph_cb.code_object.extent import infer_size
 from hipgraph_cb.errors import OutOfRangeError
-from hipgraph_cb.executable.extent import infer_size
 
 _PAGE = 4096
 _CHUNK = 32768  # a pipe holds at least 64 KiB

@@ -6,7 +6,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from hipgraph_cb.backend.known_buffers import KnownBuffers
+from hipgraph_cb.backend.address_map import AddressMap
 
 
 class Buffer(SimpleNamespace):
@@ -28,8 +28,8 @@ def y() -> Buffer:
 
 
 @pytest.fixture
-def known(x, y) -> KnownBuffers:
-    known = KnownBuffers()
+def known(x, y) -> AddressMap:
+    known = AddressMap()
     known.note(x)
     known.note(y)
     return known
@@ -62,7 +62,7 @@ def test_a_closed_buffer_is_named_where_nothing_has_taken_its_place(known, y):
 
 
 def test_a_buffer_that_nobody_holds_any_more_counts_as_closed():
-    known = KnownBuffers()
+    known = AddressMap()
     known.note(buffer(0x20000, 64, "gone"))
     assert known.describe(0x20000) == "0 bytes into `gone`, 64 bytes, which was closed"
 

@@ -6,7 +6,7 @@ import tempfile
 from pathlib import Path
 
 from hipgraph_cb.capture.diff import compare
-from hipgraph_cb.executable.verify import verify
+from hipgraph_cb.code_object.verify import verify
 from hipgraph_cb.recording.command_buffer import CommandBuffer
 from hipgraph_cb.recording.recording import Recording
 from tests.benchmarks.timing import Figure, median_seconds

@@ -13,17 +13,17 @@ from typing import Any
 
 import numpy as np
 
-from hipgraph_cb.executable.target_id import TargetId
-from hipgraph_cb.executable.verify import verify
+from hipgraph_cb.code_object.target_id import TargetId
+from hipgraph_cb.code_object.verify import verify
 from hipgraph_cb.hsa.blits import blits_for
 from hipgraph_cb.hsa.executable import KernelCode
 from hipgraph_cb.hsa.instances import Instances
 from hipgraph_cb.hsa.lowering import Surroundings, lower
 from hipgraph_cb.hsa.ring import Feeder, Ring
-from hipgraph_cb.loaded import Export
 from hipgraph_cb.recording.bindings import BoundRange
 from hipgraph_cb.recording.command_buffer import CommandBuffer
 from hipgraph_cb.recording.resources import Slot
+from hipgraph_cb.runtime.executable import Export
 from tests.benchmarks.timing import Figure, interleaved_medians, median_seconds
 
 CODE_OBJECT = Path(__file__).parent.parent / "fixtures" / "conformance" / "conformance.gfx942.hsaco"

@@ -6,7 +6,7 @@ import shutil
 import subprocess
 from pathlib import Path
 
-from hipgraph_cb.executable.verify import verify
+from hipgraph_cb.code_object.verify import verify
 from tests.benchmarks.timing import Figure, median_seconds
 from tests.support import elf
 

@@ -9,7 +9,7 @@ from support.containers import Export, wrapped
 from support.fakes import FakeBuffer, FakeExecutable
 
 from hipgraph_cb import HipGraphError, Recording, Slot, load_recording
-from hipgraph_cb.executable.verify import verify
+from hipgraph_cb.code_object.verify import verify
 from hipgraph_cb.recording.command_buffer import CommandBuffer
 
 FIXTURES = Path(__file__).parent.parent / "fixtures"

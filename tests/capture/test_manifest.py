@@ -17,6 +17,7 @@ from hipgraph_cb.capture.commands import FORMS, read_command, write_command
 from hipgraph_cb.capture.expected import Expected
 from hipgraph_cb.capture.file import load
 from hipgraph_cb.capture.manifest import VERSION
+from hipgraph_cb.code_object.verify import verify
 from hipgraph_cb.errors import (
     FailedPreconditionError,
     IncompatibleError,
@@ -24,7 +25,6 @@ from hipgraph_cb.errors import (
     NotFoundError,
     UnimplementedError,
 )
-from hipgraph_cb.executable.verify import verify
 from hipgraph_cb.recording.checking import CHECKS
 from hipgraph_cb.recording.command_buffer import CommandBuffer
 from hipgraph_cb.recording.commands import Command, Range

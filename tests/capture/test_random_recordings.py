@@ -7,7 +7,7 @@ from support.kernels import verified
 from support.random_recording import EVERYTHING, SLOTS, NoDevice, Writer, contents
 
 from hipgraph_cb import Recording, Slot
-from hipgraph_cb.capture.against import first_divergence
+from hipgraph_cb.capture.divergence import first_divergence
 from hipgraph_cb.capture.file import load, save
 from hipgraph_cb.capture.session import Session
 

@@ -2,8 +2,8 @@
 
 import pytest
 
+from hipgraph_cb.code_object.kernel_args import ParameterKind
 from hipgraph_cb.errors import HipGraphError, NotFoundError
-from hipgraph_cb.executable.kernel_args import ParameterKind
 
 EXPORTS = {
     "absolute": 2,

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from hipgraph_cb import open_device
+from hipgraph_cb.code_object.verify import verify
 from hipgraph_cb.errors import HipGraphError, InvalidArgumentError, OutOfRangeError
-from hipgraph_cb.executable.verify import verify
 
 COUNT = 1024
 PACKET = re.compile(r"^queue \d+, packet \d+: ", re.M)

@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 from elftools.elf.elffile import ELFFile
 
+from hipgraph_cb.code_object.target_id import TargetId
+from hipgraph_cb.code_object.verify import verify
 from hipgraph_cb.errors import HipError, InvalidArgumentError, UnavailableError
-from hipgraph_cb.executable.target_id import TargetId
-from hipgraph_cb.executable.verify import verify
 from hipgraph_cb.hip.device import HipDevice
 from hipgraph_cb.hip.joins import KERNELS, code_for, wide_join
 from hipgraph_cb.recording.dependencies import JoinPolicy

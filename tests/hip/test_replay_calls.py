@@ -230,7 +230,7 @@ def test_every_call_of_the_user_makes_the_device_current_before_anything_of_it_i
 
 
 def test_the_backend_needs_no_hip_library_to_be_imported():
-    modules = "hipgraph_cb.device, hipgraph_cb.hip.device"
+    modules = "hipgraph_cb.runtime.device, hipgraph_cb.hip.device"
     script = f"import sys, {modules}; print(sorted({{'numpy', 'hip'}} & set(sys.modules)))"
     result = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
     assert result.stdout == "[]\n"

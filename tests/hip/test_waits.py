@@ -7,8 +7,7 @@ import weakref
 import pytest
 from support.scripted_hip import ILLEGAL_ADDRESS, NOT_READY, SUCCESS, ScriptedApi
 
-from hipgraph_cb.backend.backlog import Backlog
-from hipgraph_cb.backend.handle import Handle
+from hipgraph_cb.backend.lifetime import Backlog, Handle
 from hipgraph_cb.errors import DeadlineExceededError, HipError
 from hipgraph_cb.hip.queue import Queue
 

@@ -8,9 +8,9 @@ import pytest
 from support.packets import BUFFERS, PAYLOAD, SIZE, Desk, buffers, record
 
 from hipgraph_cb.backend.blits import COPY_ARGUMENTS, FILL_ARGUMENTS
-from hipgraph_cb.hsa.image import SlotPointer
 from hipgraph_cb.hsa.instances import MOST_INSTANCES, Instances
 from hipgraph_cb.hsa.lowering import PATCH_ARGUMENTS
+from hipgraph_cb.hsa.packet_template import SlotPointer
 from hipgraph_cb.recording.bindings import BoundRange
 from hipgraph_cb.recording.resources import Slot
 

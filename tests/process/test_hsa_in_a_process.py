@@ -32,7 +32,7 @@ def test_two_gpus_have_queues_of_their_own_and_wait_for_each_other():
     import numpy as np
     from support.hsa_client import Client, barrier, dispatch
     from hipgraph_cb.virtual.install import install_hsa
-    door = install_hsa(["gfx942", "gfx942"])
+    library = install_hsa(["gfx942", "gfx942"])
     client = Client()
     first, second = client.gpu, client.others[0]
     modules = [client.load("clang/k_cl.gfx942.hsaco", gpu) for gpu in (first, second)]
@@ -47,7 +47,7 @@ def test_two_gpus_have_queues_of_their_own_and_wait_for_each_other():
     queues[0].submit(packets[0])
     print(client.wait(done), set(client.read(y, 64, np.float32)) == {9.0})
     queues[0].submit(packets[1])
-    print(hex(queues[0].wait_for_error()[0]), door.fault_report().partition("kernel ")[2])
+    print(hex(queues[0].wait_for_error()[0]), library.fault_report().partition("kernel ")[2])
     """
     other = "saxpy was loaded for GPU 1, and the queue is one of GPU 0"
     assert result_of(run(code)) == (0, f"0 True\n0x1010 {other}", "")
@@ -67,7 +67,7 @@ def test_nothing_is_answered_before_hsa_init_and_after_hsa_shut_down():
     code = """
     import ctypes
     from hipgraph_cb.virtual.install import install_hsa
-    door = install_hsa(["gfx942"])
+    library = install_hsa(["gfx942"])
     hsa = ctypes.CDLL("libhsa-runtime64.so.1")
     value = ctypes.c_uint64()
     ask = lambda: hex(hsa.hsa_system_get_info(2, ctypes.byref(value)))
@@ -79,10 +79,10 @@ def test_nothing_is_answered_before_hsa_init_and_after_hsa_shut_down():
 
 def test_shutting_down_gives_everything_back():
     code = """
-    from support.endless_hsa import client, door, launch, module, queue
+    from support.endless_hsa import client, library, launch, module, queue
     launch()
     assert client.hsa.hsa_shut_down() == 0
-    print(door.machine.memory.live_bytes, len(door.runtime.kernels))
+    print(library.machine.memory.live_bytes, len(library.runtime.kernels))
     assert client.hsa.hsa_init() == 0
     print(hex(client.hsa.hsa_queue_destroy(queue.address)), hex(client.hsa.hsa_executable_destroy(module.executable)))
     """
@@ -91,7 +91,7 @@ def test_shutting_down_gives_everything_back():
 
 def test_a_wait_for_a_signal_is_interrupted_by_ctrl_c_and_the_kernel_is_stopped():
     code = """
-    from support.endless_hsa import client, done, door, launch, queue
+    from support.endless_hsa import client, done, library, launch, queue
     launch()
     try:
         print("ready")
@@ -100,7 +100,7 @@ def test_a_wait_for_a_signal_is_interrupted_by_ctrl_c_and_the_kernel_is_stopped(
     except KeyboardInterrupt:
         print("interrupted")
     print(hex(queue.wait_for_error()[0]))
-    print(door.fault_report().splitlines()[0].partition(": ")[2])
+    print(library.fault_report().splitlines()[0].partition(": ")[2])
     """
     stopped = "kernel endless: kernel stopped before its end: stopped because Ctrl-C ended the wait for it"
     assert result_of(run_and_interrupt(code)) == (0, f"ready\ninterrupted\n0x1016\n{stopped}", "")
@@ -132,12 +132,12 @@ def test_exit_with_handlers_waiting_and_another_thread_in_a_wait():
 def test_in_a_forked_child_every_call_is_refused():
     code = """
     import os
-    from support.endless_hsa import client, done, door, launch
+    from support.endless_hsa import client, done, library, launch
     child = os.fork()
     if child == 0:
         import ctypes
         signal = ctypes.c_uint64()
-        print(hex(client.hsa.hsa_signal_create(1, 0, None, ctypes.byref(signal))), door.fault_report(), flush=True)
+        print(hex(client.hsa.hsa_signal_create(1, 0, None, ctypes.byref(signal))), library.fault_report(), flush=True)
         os._exit(0)
     os.waitpid(child, 0)
     """

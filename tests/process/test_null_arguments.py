@@ -10,7 +10,7 @@ def test_no_function_fails_inside_when_it_gets_nothing():
     import ctypes
     from hipgraph_cb.virtual.install import install
     runtime = install(["gfx942"])
-    from hipgraph_cb.virtual.hip.api import FUNCTIONS
+    from hipgraph_cb.virtual.hip.function_table import FUNCTIONS
     library, called = ctypes.CDLL("libamdhip64.so"), 0
     for name, function in FUNCTIONS.items():
         if name.startswith("__"):  # called by code that the compiler made

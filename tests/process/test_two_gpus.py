@@ -10,7 +10,7 @@ import numpy as np
 from hipgraph_cb.virtual.install import install
 install(["gfx942", "gfx90a"])
 from hip import hip
-from support.hip_doors import RawLibrary
+from support.hip_callers import RawLibrary
 from support.hip_program import Program, code_of, done
 raw, program = RawLibrary(), Program(hip)
 number = ctypes.c_int()

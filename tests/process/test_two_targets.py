@@ -12,7 +12,7 @@ def test_a_code_object_is_checked_against_the_device_that_loads_it():
     from pathlib import Path
     from hipgraph_cb import open_device
     from hipgraph_cb.errors import HipGraphError
-    from hipgraph_cb.executable.verify import verify
+    from hipgraph_cb.code_object.verify import verify
     folder = Path({str(ROOT / "tests/fixtures/corpus/clang")!r})
     for ordinal in (0, 1):
         with open_device(device=ordinal) as device:

@@ -1,4 +1,4 @@
-"""The measured behaviour of AMD's runtimes as tests: each case through both doors and in both profiles."""
+"""The measured behaviour of AMD's runtimes as tests: each case through both callers and in both profiles."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from support.hip_doors import CtypesDoor, HipPythonDoor, structure
+from support.hip_callers import CtypesCaller, HipPythonCaller, structure
 
 from hipgraph_cb.virtual.hip.structures import KernelNodeParams, MemsetParams
 from hipgraph_cb.virtual.install import install
@@ -27,14 +27,14 @@ def profile(request, runtime):
         yield request.param
 
 
-@pytest.fixture(params=[CtypesDoor, HipPythonDoor], ids=lambda door: door.name)
+@pytest.fixture(params=[CtypesCaller, HipPythonCaller], ids=lambda caller: caller.name)
 def hip(request, profile):
-    """The door through which a test calls."""
-    door = request.param()
-    door.hipDeviceSynchronize()
-    yield door
-    door.hipDeviceSynchronize()
-    door.hipGetLastError()
+    """The caller through which a test calls."""
+    caller = request.param()
+    caller.hipDeviceSynchronize()
+    yield caller
+    caller.hipDeviceSynchronize()
+    caller.hipGetLastError()
 
 
 @pytest.fixture

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from support.hip_doors import structure
+from support.hip_callers import structure
 
 from hipgraph_cb.virtual.hip.structures import Memcpy3DParams
 

@@ -8,7 +8,7 @@ import re
 import numpy as np
 import pydot
 import pytest
-from support.hip_doors import handles
+from support.hip_callers import handles
 
 H2D = 1
 FLAGS = (0, 1, 3, 4, 8, 0x10, 0x20, 0x200)
@@ -69,7 +69,7 @@ def test_flags_are_compared_as_a_whole(one_of_each, printed):
     ],
 )
 def test_a_flag_adds_details_of_one_kind_and_the_verbose_flag_of_all(hip, one_of_each, printed, flags, detail):
-    from support.hip_doors import structure
+    from support.hip_callers import structure
 
     from hipgraph_cb.virtual.hip.structures import HostNodeParams
 

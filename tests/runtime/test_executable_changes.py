@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from support.hip_doors import handles
+from support.hip_callers import handles
 
 H2D, D2D = 1, 3
 

@@ -11,7 +11,7 @@ from hipgraph_cb.virtual.install import install_hsa
 
 CODE = Path(__file__).resolve().parents[1] / "fixtures" / "virtual" / "endless.gfx942.hsaco"
 
-door = install_hsa(["gfx942"])
+library = install_hsa(["gfx942"])
 client = Client()
 module = client.load(CODE.read_bytes())
 queue = client.queue()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from hipgraph_cb.device import Buffer, Device
+from hipgraph_cb.runtime.device import Buffer, Device
 
 
 class HostBuffer(Buffer):

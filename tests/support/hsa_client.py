@@ -10,8 +10,8 @@ from pathlib import Path
 
 import numpy as np
 
-from hipgraph_cb.executable.hidden_args import LaunchShape, write_hidden
-from hipgraph_cb.executable.verify import inspect
+from hipgraph_cb.code_object.hidden_args import LaunchShape, write_hidden
+from hipgraph_cb.code_object.verify import inspect
 
 CORPUS = Path(__file__).parent.parent / "fixtures" / "corpus"
 FOREVER = (1 << 64) - 1

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from support.fakes import FakeExecutable
 
-from hipgraph_cb.executable.verify import VerifiedExecutable, verify
+from hipgraph_cb.code_object.verify import VerifiedExecutable, verify
 
 FIXTURES = Path(__file__).parent.parent / "fixtures"
 

@@ -7,15 +7,15 @@ from pathlib import Path
 import numpy as np
 from support.fakes import FakeBuffer, FakeExecutable
 
-from hipgraph_cb.executable.target_id import TargetId
-from hipgraph_cb.executable.verify import verify
+from hipgraph_cb.code_object.target_id import TargetId
+from hipgraph_cb.code_object.verify import verify
 from hipgraph_cb.hsa.blits import blits_for
 from hipgraph_cb.hsa.executable import KernelCode
 from hipgraph_cb.hsa.lowering import Surroundings, lower
 from hipgraph_cb.hsa.packets import describe
 from hipgraph_cb.hsa.ring import Feeder, Ring
-from hipgraph_cb.loaded import Export
 from hipgraph_cb.recording.command_buffer import CommandBuffer
+from hipgraph_cb.runtime.executable import Export
 
 FIXTURES = Path(__file__).parent.parent / "fixtures"
 BUFFERS, PAYLOAD, SIZE = 0x1000000, 0x9000000, 0x10000

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import struct
 
-from hipgraph_cb.executable.verify import inspect
+from hipgraph_cb.code_object.verify import inspect
 
 S_ENDPGM = 0xBF810000
 

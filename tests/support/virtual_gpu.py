@@ -8,9 +8,9 @@ from pathlib import Path
 
 import numpy as np
 
-from hipgraph_cb.executable.hidden_args import LaunchShape, write_hidden
-from hipgraph_cb.executable.kernel_args import ParameterKind
-from hipgraph_cb.executable.verify import inspect
+from hipgraph_cb.code_object.hidden_args import LaunchShape, write_hidden
+from hipgraph_cb.code_object.kernel_args import ParameterKind
+from hipgraph_cb.code_object.verify import inspect
 from hipgraph_cb.virtual.dispatch import DEFAULTS, ExecutionSettings, execute
 from hipgraph_cb.virtual.launch import Launch
 from hipgraph_cb.virtual.loader import load

@@ -6,8 +6,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from hipgraph_cb.code_object.verify import VerifiedExecutable, verify
 from hipgraph_cb.errors import InvalidArgumentError, UnimplementedError
-from hipgraph_cb.executable.verify import VerifiedExecutable, verify
 from hipgraph_cb.virtual.loader import load
 from hipgraph_cb.virtual.memory import Memory, MemoryFault
 

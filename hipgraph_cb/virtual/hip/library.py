@@ -3,53 +3,22 @@
 from __future__ import annotations
 
 from importlib import import_module
+from pkgutil import iter_modules
 
-from hipgraph_cb.virtual.hip.api import FUNCTIONS
+from hipgraph_cb.virtual.hip import api
 from hipgraph_cb.virtual.hip.codes import Code
+from hipgraph_cb.virtual.hip.function_table import FUNCTIONS
 from hipgraph_cb.virtual.hip.symbol_versions import VERSIONS, symbol_version
 from hipgraph_cb.virtual.native_library import NativeLibrary
 from hipgraph_cb.virtual.shared_object import ExportedFunction
 
 SONAMES = ("libamdhip64.so", "libamdhip64.so.7", "libamdhip64.so.6", "libamdhip64.so.5")
 MARKER = "hipgraph_cb_virtual_marker"
-_SUBJECTS = (
-    "errors",
-    "device",
-    "memory",
-    "host_memory",
-    "pointers",
-    "copies",
-    "fills",
-    "streams",
-    "events",
-    "modules",
-    "launches",
-    "registration",
-    "graphs",
-    "graph_nodes",
-    "node_params",
-    "contexts",
-    "pools",
-    "boxes",
-    "captures",
-    "graph_update",
-    "graph_memory",
-    "generic_nodes",
-    "symbol_nodes",
-    "user_objects",
-    "attributes",
-    "occupancy",
-    "stream_values",
-    "libraries",
-    "more_launches",
-    "lookups",
-    "dot",
-)
 
 
 def subjects() -> dict[str, list[str]]:
     """What each subject is about, as its module says, -> the functions it exports."""
-    modules = [import_module(f"hipgraph_cb.virtual.hip.{subject}") for subject in _SUBJECTS]
+    modules = [import_module(f"{api.__name__}.{found.name}") for found in iter_modules(api.__path__)]
     listed: dict[str, list[str]] = {}
     for module in modules:
         title = (module.__doc__ or "").split("\n\n")[0].replace("\n", " ").strip()

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from importlib import import_module
+from pkgutil import iter_modules
 
-from hipgraph_cb.virtual.hsa.api import FUNCTIONS
+from hipgraph_cb.virtual.hsa import api
+from hipgraph_cb.virtual.hsa.function_table import FUNCTIONS
 from hipgraph_cb.virtual.hsa.status import Status
 from hipgraph_cb.virtual.native_library import NativeLibrary
 from hipgraph_cb.virtual.shared_object import ExportedFunction
@@ -12,24 +14,12 @@ from hipgraph_cb.virtual.shared_object import ExportedFunction
 SONAMES = ("libhsa-runtime64.so.1", "libhsa-runtime64.so")
 MARKER = "hipgraph_cb_virtual_hsa_marker"
 SYMBOL_VERSION = "ROCR_1"
-_SUBJECTS = (
-    "system",
-    "agents",
-    "memory_pools",
-    "copies",
-    "signal_functions",
-    "queue_functions",
-    "executables",
-    "loader_table",
-    "profiling",
-    "unsupported",
-)
 
 
 def load_library() -> NativeLibrary:
     """The native library with every function of the virtual runtime, not wired yet."""
-    for subject in _SUBJECTS:
-        import_module(f"hipgraph_cb.virtual.hsa.{subject}")
+    for found in iter_modules(api.__path__):
+        import_module(f"{api.__name__}.{found.name}")
     exported = [ExportedFunction(MARKER, fallback=1)]
     for function in FUNCTIONS.values():
         fallback = Status.NOT_INITIALIZED if function.fallback is None else function.fallback

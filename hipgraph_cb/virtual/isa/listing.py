@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from hipgraph_cb.code_object.verify import VerifiedExecutable
 from hipgraph_cb.errors import IncompatibleError
-from hipgraph_cb.executable.verify import VerifiedExecutable
 from hipgraph_cb.virtual.isa.decode import TARGETS, UnknownInstruction, decode
 from hipgraph_cb.virtual.isa.disassemble import disassemble
 

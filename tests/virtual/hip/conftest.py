@@ -32,7 +32,7 @@ def program(hip):
 @pytest.fixture
 def raw(hip):
     """The library as a C program sees it."""
-    from support.hip_doors import RawLibrary
+    from support.hip_callers import RawLibrary
 
     return RawLibrary()
 

@@ -6,7 +6,7 @@ import ctypes
 
 import numpy as np
 import pytest
-from support.hip_doors import handles
+from support.hip_callers import handles
 
 GLOBAL, THREAD_LOCAL, RELAXED = range(3)
 

@@ -7,7 +7,7 @@ import threading
 
 import numpy as np
 import pytest
-from support.hip_doors import structure
+from support.hip_callers import structure
 
 from hipgraph_cb.virtual.hip.structures import DriverMemcpy2D, DriverMemcpy3D, Memcpy3DParams
 

@@ -7,7 +7,7 @@ import re
 from importlib.util import find_spec
 from pathlib import Path
 
-from hipgraph_cb.virtual.hip.api import FUNCTIONS
+from hipgraph_cb.virtual.hip.function_table import FUNCTIONS
 from hipgraph_cb.virtual.hip.symbol_versions import VERSIONS, symbol_version
 
 # In AMD's header, or called by code that clang makes, but not in hip-python.

@@ -6,7 +6,7 @@ import ctypes
 
 import numpy as np
 import pytest
-from support.hip_doors import handles, structure
+from support.hip_callers import handles, structure
 
 from hipgraph_cb.virtual.hip.structures import (
     DriverMemcpy3D,

@@ -6,7 +6,7 @@ import ctypes
 
 import numpy as np
 import pytest
-from support.hip_doors import structure
+from support.hip_callers import structure
 
 from hipgraph_cb.virtual.hip.structures import DriverLaunchConfig
 

@@ -11,7 +11,7 @@ SAXPY = "clang/k_cl.gfx942.hsaco"
 
 
 @pytest.fixture(scope="session", autouse=True)
-def door():
+def library():
     return install_hsa(["gfx942"])
 
 

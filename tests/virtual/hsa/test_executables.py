@@ -33,10 +33,10 @@ def status_of_loading(client, code, agent=None):
     return status
 
 
-def test_code_for_another_processor_is_refused_with_both_names(client, door):
+def test_code_for_another_processor_is_refused_with_both_names(client, library):
     assert status_of_loading(client, (CORPUS / "clang/k_cl.gfx90a.hsaco").read_bytes()) == INCOMPATIBLE_ARGUMENTS
-    assert "gfx90a" in door.fault_report()
-    assert "gfx942" in door.fault_report()
+    assert "gfx90a" in library.fault_report()
+    assert "gfx942" in library.fault_report()
 
 
 @pytest.mark.parametrize("size", [1, 64, 200, 1000, 5000])
@@ -81,13 +81,13 @@ def test_a_frozen_executable_takes_nothing_more(client, module):
     assert out(hsa.hsa_executable_validate, module.executable, kind=ctypes.c_uint32) == 0
 
 
-def test_a_symbol_is_defined_once_for_an_agent(client, module, door):
+def test_a_symbol_is_defined_once_for_an_agent(client, module, library):
     executable = out(client.hsa.hsa_executable_create_alt, 1, 0, None)
     load = client.hsa.hsa_executable_load_agent_code_object
     assert load(executable, client.gpu, module.reader, None, None) == 0
-    before = door.machine.memory.live_bytes
+    before = library.machine.memory.live_bytes
     assert load(executable, client.gpu, module.reader, None, None) == ALREADY_DEFINED
-    assert door.machine.memory.live_bytes == before
+    assert library.machine.memory.live_bytes == before
     assert client.hsa.hsa_executable_destroy(executable) == 0
     assert client.hsa.hsa_executable_destroy(executable) == INVALID_EXECUTABLE
 
@@ -133,9 +133,9 @@ def test_a_kernel_finds_its_variables_through_relocations(client, conformance, q
 OUTSIDE = Path(__file__).resolve().parents[2] / "fixtures" / "loader" / "outside.gfx942.hsaco"
 
 
-def test_a_variable_that_the_code_object_leaves_open_has_to_be_defined(client, door):
+def test_a_variable_that_the_code_object_leaves_open_has_to_be_defined(client, library):
     assert status_of_loading(client, OUTSIDE.read_bytes()) == 0x1015
-    assert "'outside'" in door.fault_report()
+    assert "'outside'" in library.fault_report()
 
 
 @pytest.mark.parametrize("whose", ["the agent's", "the program's"])
@@ -158,12 +158,12 @@ def test_a_variable_that_the_program_defines_is_used(client, queue, whose):
     assert client.hsa.hsa_executable_global_variable_define(module.executable, b"other", variable) == FROZEN
 
 
-def test_a_symbol_that_is_not_there_is_told_with_those_that_are(client, module, door):
+def test_a_symbol_that_is_not_there_is_told_with_those_that_are(client, module, library):
     symbol, agent = ctypes.c_uint64(), ctypes.c_uint64(client.gpu)
     find = client.hsa.hsa_executable_get_symbol_by_name
     missing = find(module.executable, b"saxpy", ctypes.byref(agent), ctypes.byref(symbol))
     assert missing == INVALID_SYMBOL_NAME
-    assert "saxpy.kd" in door.fault_report()
+    assert "saxpy.kd" in library.fault_report()
     assert find(module.executable, b"saxpy.kd", None, ctypes.byref(symbol)) == INVALID_SYMBOL_NAME
 
 

@@ -26,13 +26,13 @@ def saxpy(client, module, y, x, **fields):
     return dispatch(kernarg, GRID, WORKGROUP, **module.kernel("saxpy"), **fields)
 
 
-def test_an_access_outside_memory_is_told_and_the_device_goes_on(client, module, queue, door):
+def test_an_access_outside_memory_is_told_and_the_device_goes_on(client, module, queue, library):
     y = client.upload(np.ones(COUNT - 1, np.float32))
     done = client.signal()
     queue.submit(saxpy(client, module, y, y, completion=done))
     assert queue.wait_for_error() == (MEMORY_FAULT, queue.address, 77)
     assert client.value(done) == 1
-    report = door.fault_report()
+    report = library.fault_report()
     assert "memory access fault" in report
     assert "kernel: saxpy" in report
     assert f"address: {y + 4 * (COUNT - 1):#x}" in report
@@ -69,17 +69,17 @@ def test_arguments_that_are_nowhere_are_a_memory_fault(client, module, queue):
     assert queue.wait_for_error()[0] == MEMORY_FAULT
 
 
-def test_memory_that_was_freed_is_a_memory_fault(client, module, queue, door):
+def test_memory_that_was_freed_is_a_memory_fault(client, module, queue, library):
     y = client.upload(np.ones(COUNT, np.float32))
     packet = saxpy(client, module, y, y)
     client._made.remove(("hsa_amd_memory_pool_free", y))
     assert client.hsa.hsa_amd_memory_pool_free(y) == 0
     queue.submit(packet)
     assert queue.wait_for_error()[0] == MEMORY_FAULT
-    assert "which was freed" in door.fault_report()
+    assert "which was freed" in library.fault_report()
 
 
-def test_destroying_a_queue_stops_its_kernel(client, door):
+def test_destroying_a_queue_stops_its_kernel(client, library):
     module, queue = client.load(ENDLESS.read_bytes()), client.queue()
     flag = client.upload(np.zeros(1, np.int32))
     kernarg = module.kernargs("endless", (64, 1, 1), (64, 1, 1), "Q", flag)
@@ -88,7 +88,7 @@ def test_destroying_a_queue_stops_its_kernel(client, door):
     start = time.monotonic()
     queue.destroy()
     assert time.monotonic() - start < 10
-    assert "stopped because its queue was destroyed" in door.fault_report()
+    assert "stopped because its queue was destroyed" in library.fault_report()
 
 
 def test_a_kernel_of_a_destroyed_executable_is_none(client, queue):
@@ -175,11 +175,11 @@ def test_a_bell_that_is_rung_while_a_kernel_runs_is_not_lost_to_one_behind_it(cl
     assert client.wait(done) == 0
 
 
-def test_a_device_without_memory_left_makes_no_queues_and_signals(client, door, monkeypatch):
+def test_a_device_without_memory_left_makes_no_queues_and_signals(client, library, monkeypatch):
     def full(*_, **__):
         raise OutOfMemory("full")
 
-    monkeypatch.setattr(door.machine.memory, "allocate", full)
+    monkeypatch.setattr(library.machine.memory, "allocate", full)
     handle = ctypes.c_uint64()
     assert client.hsa.hsa_queue_create(client.gpu, 64, 0, None, None, 0, 0, ctypes.byref(handle)) == 0x1008
     statuses = [client.hsa.hsa_signal_create(1, 0, None, ctypes.byref(handle)) for _ in range(65)]

@@ -31,30 +31,30 @@ hsa_amd_queue_cu_set_mask hsa_status_string
 """
 
 
-def test_every_function_carries_amds_version_node(door):
+def test_every_function_carries_amds_version_node(library):
     dlvsym = ctypes.CDLL(None).dlvsym
     dlvsym.restype, dlvsym.argtypes = ctypes.c_void_p, [ctypes.c_void_p, ctypes.c_char_p, ctypes.c_char_p]
     opened = ctypes.CDLL("libhsa-runtime64.so.1")
-    missing = [name for name in door.functions if not dlvsym(opened._handle, name.encode(), b"ROCR_1")]
+    missing = [name for name in library.functions if not dlvsym(opened._handle, name.encode(), b"ROCR_1")]
     assert (SYMBOL_VERSION, missing) == ("ROCR_1", [])
     assert not dlvsym(opened._handle, b"hsa_init", b"ROCR_2")
 
 
-def test_llvm_reads_the_name_and_all_functions(door, tmp_path):
+def test_llvm_reads_the_name_and_all_functions(library, tmp_path):
     path = tmp_path / "library"
-    path.write_bytes(Path(door.library_path).read_bytes())
+    path.write_bytes(Path(library.library_path).read_bytes())
     listed = run_tool("llvm-readelf-19", "--dyn-syms", "--dynamic", str(path))
     assert "[libhsa-runtime64.so.1]" in listed
-    assert set(re.findall(r"FUNC +GLOBAL DEFAULT +\d+ (hsa_\w+)", listed)) == set(door.functions)
+    assert set(re.findall(r"FUNC +GLOBAL DEFAULT +\d+ (hsa_\w+)", listed)) == set(library.functions)
 
 
-def test_what_amds_hip_library_calls_is_there(door):
-    assert set(CALLED_BY_HIP.split()) <= set(door.functions)
+def test_what_amds_hip_library_calls_is_there(library):
+    assert set(CALLED_BY_HIP.split()) <= set(library.functions)
 
 
-def test_a_function_that_is_only_there_to_be_imported_says_so(client, door):
+def test_a_function_that_is_only_there_to_be_imported_says_so(client, library):
     assert client.hsa.hsa_amd_vmem_address_reserve(None, 0, 0, 0) == 47
-    assert door.fault_report() == "hsa_amd_vmem_address_reserve: the virtual GPU does not have this"
+    assert library.fault_report() == "hsa_amd_vmem_address_reserve: the virtual GPU does not have this"
 
 
 def test_the_status_codes_have_names_and_texts(client):

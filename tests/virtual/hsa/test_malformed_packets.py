@@ -84,10 +84,10 @@ def test_a_kernel_of_an_executable_that_is_not_frozen_is_none(client, queue):
     assert client.hsa.hsa_code_object_reader_destroy(reader) == 0
 
 
-def test_the_report_names_queue_packet_and_what_is_wrong(client, module, queue, door):
+def test_the_report_names_queue_packet_and_what_is_wrong(client, module, queue, library):
     queue.submit(barrier(), dispatch(0, (64, 0, 1), WORKGROUP, **module.kernel("saxpy"), barrier=True))
     queue.wait_for_error()
-    line = door.fault_report()
+    line = library.fault_report()
     assert line.startswith("queue ")
     assert line.endswith(
         ", packet 1: kernel saxpy: 3 dimensions, grid (64, 0, 1), workgroup (64, 1, 1): a size or the number of "
@@ -107,19 +107,19 @@ def test_after_a_failure_the_queue_stands_still_at_that_packet(client, queue):
     assert (queue.read_index, len(queue.errors)) == (1, 1)
 
 
-def test_the_read_index_names_the_packet_that_failed_also_when_it_overtook_others(client, door):
+def test_the_read_index_names_the_packet_that_failed_also_when_it_overtook_others(client, library):
     indices = set()
     for seed in range(8):
-        door.reseed(seed)
+        library.reseed(seed)
         queue = client.queue()
         bad = [bytes((90 + place,)) + bytes(63) for place in range(6)]
         queue.submit(*bad)
         queue.wait_for_error()
         indices.add(queue.read_index)
-        assert door.fault_report().endswith(
+        assert library.fault_report().endswith(
             f"packet {queue.read_index}: packet type {90 + queue.read_index} is none that a kernel queue takes"
         )
-    door.reseed(0)
+    library.reseed(0)
     assert len(indices) > 1
 
 
@@ -134,16 +134,16 @@ def test_the_other_queues_and_new_ones_go_on(client, queue):
         assert client.wait(done) == 0
 
 
-def test_a_queue_without_a_callback_only_stops(client, door):
+def test_a_queue_without_a_callback_only_stops(client, library):
     address = out(client.hsa.hsa_queue_create, client.gpu, 64, 0, None, None, 0, 0)
     base, doorbell = (ctypes.c_uint64 * 2).from_address(address + 8)
     ctypes.c_uint16.from_address(base).value = 99
     client.hsa.hsa_queue_add_write_index_relaxed(address, 1)
     client.hsa.hsa_signal_store_relaxed(doorbell, 0)
     deadline = time.monotonic() + 10
-    while "packet type 99" not in (door.fault_report() or "") and time.monotonic() < deadline:
+    while "packet type 99" not in (library.fault_report() or "") and time.monotonic() < deadline:
         time.sleep(0.01)
-    assert door.fault_report().endswith("packet 0: packet type 99 is none that a kernel queue takes")
+    assert library.fault_report().endswith("packet 0: packet type 99 is none that a kernel queue takes")
     assert client.hsa.hsa_queue_destroy(address) == 0
 
 

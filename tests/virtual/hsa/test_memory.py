@@ -62,13 +62,13 @@ def test_bad_sizes_are_refused(client, monkeypatch):
     assert allocate(client.pools[0], 9 << 30, 0, ctypes.byref(address)) == OUT_OF_RESOURCES
 
 
-def test_memory_is_freed_once_and_from_its_start(client, door):
+def test_memory_is_freed_once_and_from_its_start(client, library):
     address = out(client.hsa.hsa_amd_memory_pool_allocate, client.pools[0], 64, 0)
     free = client.hsa.hsa_amd_memory_pool_free
     assert free(address + 8) == INVALID_ALLOCATION
     assert free(address) == 0
     assert free(address) == INVALID_ALLOCATION
-    assert "which was freed" in door.fault_report()
+    assert "which was freed" in library.fault_report()
     assert free(0) == 0
 
 
@@ -91,12 +91,12 @@ def test_regions_are_the_pools_by_their_older_name(client):
     assert client.hsa.hsa_memory_free(address) == 0
 
 
-def test_a_copy_stays_inside_one_allocation(client, door):
+def test_a_copy_stays_inside_one_allocation(client, library):
     address, host = client.allocate(64), np.zeros(65, np.uint8)
     copy = client.hsa.hsa_memory_copy
     assert copy(address, host.ctypes.data, 64) == 0
     assert copy(address, host.ctypes.data, 65) == INVALID_ALLOCATION
-    assert "1 of 65 bytes past its end" in door.fault_report()
+    assert "1 of 65 bytes past its end" in library.fault_report()
     assert copy(host.ctypes.data, address, 65) == INVALID_ALLOCATION
     assert copy(address, None, 1) == INVALID_ARGUMENT
     assert copy(None, None, 0) == 0

@@ -8,7 +8,7 @@ import time
 import pytest
 from support.hsa_client import barrier, barrier_value, dispatch
 
-from hipgraph_cb.virtual.hsa.queue import WINDOW
+from hipgraph_cb.virtual.hsa.objects.queue import WINDOW
 
 GRID = WORKGROUP = (64, 1, 1)
 BARRIER_OR = 5
@@ -33,43 +33,43 @@ def start_times(client, queue, packets, signals):
     return sorted(range(len(signals)), key=times.__getitem__)
 
 
-def test_independent_packets_start_in_an_order_that_the_seed_decides(client, module, queue, door):
+def test_independent_packets_start_in_an_order_that_the_seed_decides(client, module, queue, library):
     orders = []
     for seed in (1, 1, 2, 3):
-        door.reseed(seed)
+        library.reseed(seed)
         signals, packets = kernels(client, module, 8)
         orders.append(tuple(start_times(client, queue, packets, signals)))
     assert orders[0] == orders[1]
     assert len(set(orders)) > 1
-    door.reseed(0)
+    library.reseed(0)
 
 
-def test_a_barrier_bit_keeps_the_order(client, module, queue, door):
+def test_a_barrier_bit_keeps_the_order(client, module, queue, library):
     for seed in (1, 2, 3):
-        door.reseed(seed)
+        library.reseed(seed)
         signals, packets = kernels(client, module, 8, barrier=True)
         assert start_times(client, queue, packets, signals) == list(range(8))
-    door.reseed(0)
+    library.reseed(0)
 
 
-def test_packets_before_a_barrier_bit_are_done_before_those_behind_it(client, module, queue, door):
+def test_packets_before_a_barrier_bit_are_done_before_those_behind_it(client, module, queue, library):
     for seed in range(6):
-        door.reseed(seed)
+        library.reseed(seed)
         signals, packets = kernels(client, module, 9)
         more, barriers = kernels(client, module, 1, barrier=True)
         signals[4], packets[4] = more[0], barriers[0]
         order = start_times(client, queue, packets, signals)
         assert set(order[:4]) == {0, 1, 2, 3}
-    door.reseed(0)
+    library.reseed(0)
 
 
-def test_no_more_packets_than_the_window_are_overtaken(client, module, queue, door):
+def test_no_more_packets_than_the_window_are_overtaken(client, module, queue, library):
     for seed in range(4):
-        door.reseed(seed)
+        library.reseed(seed)
         signals, packets = kernels(client, module, 40)
         order = start_times(client, queue, packets, signals)
         assert max(place - order.index(place) for place in range(40)) < WINDOW
-    door.reseed(0)
+    library.reseed(0)
 
 
 def test_a_barrier_and_waits_until_all_its_signals_are_zero(client, queue):

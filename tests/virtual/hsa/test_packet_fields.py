@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from support.hsa_client import dispatch
 
-from hipgraph_cb.virtual.hsa.packets import read_dispatch
+from hipgraph_cb.virtual.hsa.objects.packets import read_dispatch
 
 FAULTS = (Path(__file__).resolve().parents[2] / "fixtures" / "virtual" / "faults.gfx942.hsaco").read_bytes()
 ONE_WAVE = (64, 1, 1)
@@ -51,9 +51,9 @@ def test_the_private_segment_of_the_packet_bounds_scratch(client, queue, extra, 
     assert run(client, queue, module, "private_at", "QI", y, 64, private_segment_size=size) == status
 
 
-def test_a_kernel_gets_the_address_of_its_queue(client, module, queue, door):
+def test_a_kernel_gets_the_address_of_its_queue(client, module, queue, library):
     index = queue.write(dispatch(0, ONE_WAVE, ONE_WAVE, **module.kernel("saxpy")))
-    runtime = door.runtime
+    runtime = library.runtime
     launch = read_dispatch(runtime, runtime.queues[queue.address], queue.base + 64 * index).launch
     assert (launch.queue_address, launch.packet_address) == (queue.address, queue.base + 64 * index)
 

@@ -1,0 +1,154 @@
+"""How long things live: an object of a runtime and the call that releases it, and what launches still use (R5).
+
+A program that is closed or collected while it runs is put into the backlog together with the tickets of its launches,
+and so is memory that it was bound to before. Each sweep releases what is done. Nothing here waits.
+"""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, Protocol
+
+if TYPE_CHECKING:
+    from hipgraph_cb.backend.queue import LaunchQueue
+    from hipgraph_cb.recording.bindings import BoundRange
+
+
+class ReleasingApi(Protocol):
+    """The functions of a runtime, as far as giving back is concerned."""
+
+    def release(self, name: str, handle: Any) -> None:
+        """Call the function `name` for `handle`. It raises nothing: a failure is logged and counts as released."""
+
+
+class Handle:
+    """Owns one object of the runtime, and gives it back once: by `release()`, or when the last owner lets go of it.
+
+    At interpreter exit nothing is given back: the process takes everything with it, and the library may be gone.
+
+    Args:
+        native: the object or address, as the function that gives it back takes it.
+        release_function: the name of that function.
+        keep: something in host memory that the runtime may read while the object lives.
+    """
+
+    __slots__ = ("__weakref__", "_finalizer", "_keep", "native")
+
+    def __init__(self, api: ReleasingApi, native: Any, release_function: str, keep: object = None) -> None:
+        self.native = native
+        self._keep = keep
+        self._finalizer = weakref.finalize(self, api.release, release_function, native)
+        self._finalizer.atexit = False
+
+    @property
+    def is_alive(self) -> bool:
+        """Whether it was not given back yet."""
+        return self._finalizer.alive
+
+    def release(self) -> None:
+        self._finalizer()
+
+
+class Borrowed(Handle):
+    """Keeps memory alive that somebody else owns, and gives nothing back."""
+
+    __slots__ = ()
+
+    def __init__(self, owner: object) -> None:
+        self._keep = owner
+
+    @property
+    def is_alive(self) -> bool:
+        return True
+
+    def release(self) -> None:
+        self._keep = None
+
+
+FIRST_SWEEP = 64
+
+
+class Retired(Protocol):
+    """Something that nobody will use again, but launches may."""
+
+    @property
+    def tickets(self) -> dict[LaunchQueue, int]: ...
+
+    def release(self) -> None: ...
+
+
+class Needs(Retired, Protocol):
+    """What the launches of a program need.
+
+    Attributes:
+        is_let_go: whether the program was closed, or taken by the garbage collector.
+    """
+
+    is_let_go: bool
+
+
+class Backlog:
+    """The retired things of one device. Safe to enter from a finalizer at any moment: it takes no lock."""
+
+    def __init__(self) -> None:
+        self._waiting: list[Retired] = []
+        self._next_sweep = FIRST_SWEEP
+
+    def __len__(self) -> int:
+        return len(self._waiting)
+
+    def let_go(self, needs: Needs) -> None:
+        """Retire what a program needs, when it is closed or collected."""
+        needs.is_let_go = True
+        self.retire(needs)
+
+    def retire(self, retired: Retired) -> None:
+        """Give `retired` back now if its launches are done, else at a later sweep.
+
+        A sweep follows when the backlog has doubled, so that retiring costs the same however much is waiting.
+        """
+        for queue in retired.tickets:
+            queue.refresh()
+        if _is_done(retired):
+            retired.release()
+            return
+        self._waiting.append(retired)
+        if len(self._waiting) >= self._next_sweep:
+            self.sweep()
+            self._next_sweep = max(FIRST_SWEEP, 2 * len(self._waiting))
+
+    def sweep(self) -> None:
+        """Give back whatever is done."""
+        for queue in {queue for retired in tuple(self._waiting) for queue in retired.tickets}:
+            queue.refresh()
+        waiting, self._waiting = self._waiting, []
+        for retired in waiting:
+            if _is_done(retired):
+                retired.release()
+            else:
+                self._waiting.append(retired)
+
+
+def _is_done(retired: Retired) -> bool:
+    return all(queue.is_done(ticket) for queue, ticket in retired.tickets.items())
+
+
+class RetiredHandles:
+    """Memory that a program does not use any more, but launches may.
+
+    Attributes:
+        tickets: the last launch on each queue that used it.
+    """
+
+    def __init__(self, tickets: dict[LaunchQueue, int], handles: list[Handle]) -> None:
+        self.tickets = tickets
+        self._handles = handles
+
+    def release(self) -> None:
+        self._handles.clear()
+
+
+def handles_of(table: Mapping[int, BoundRange]) -> list[Handle]:
+    """What keeps the memory of a table alive."""
+    return [bound.buffer.handle for bound in table.values()]

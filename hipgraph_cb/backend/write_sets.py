@@ -1,0 +1,66 @@
+"""Where in device memory the commands of a program write."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from hipgraph_cb.recording.bindings import BoundRange
+from hipgraph_cb.recording.commands import Location, Range
+from hipgraph_cb.recording.hazards import AccessReader
+
+if TYPE_CHECKING:
+    from hipgraph_cb.backend.resources import BoundResources
+    from hipgraph_cb.recording.recording import Recording
+    from hipgraph_cb.runtime.device import Program
+    from hipgraph_cb.runtime.options import ProgramOptions
+
+
+@dataclass(frozen=True)
+class Watched:
+    """A program whose replay is checked.
+
+    Attributes:
+        resources, options: what it was made with.
+        table: what stands in its slots so far; empty before the first replay.
+        changes_nodes: whether a rebind changes nodes of a graph that is there.
+    """
+
+    program: Program
+    resources: BoundResources[Any]
+    options: ProgramOptions
+    table: Mapping[int, BoundRange]
+    changes_nodes: bool = False
+
+    @property
+    def objects(self) -> Mapping[int, object]:
+        """What the resource ids of its recording mean."""
+        return self.resources.objects
+
+    def alike(self, recording: Recording) -> Program:
+        """A program of another recording over the same resources, made in the same way."""
+        return self.program.device._program(recording, self.resources.of(recording), self.options)
+
+
+class Written:
+    """What each command writes, or may write where its access is not known.
+
+    Args:
+        table: what stands in the slots.
+    """
+
+    def __init__(self, recording: Recording, objects: Mapping[int, object], table: Mapping[int, BoundRange]) -> None:
+        self._objects = objects
+        self._table = table
+        self._accesses = AccessReader(recording)
+
+    def places(self, index: int) -> Iterator[Location]:
+        """Of the command `index`."""
+        return (access.place for access in self._accesses.of(index) if access.writes)
+
+    def at(self, place: Location) -> BoundRange:
+        """The memory that a place stands for."""
+        if isinstance(place, Range):
+            return BoundRange(self._objects[place.resource], place.offset, place.length)
+        return self._table[place.slot].part(place)

@@ -1,0 +1,1 @@
+"""Bytes become a `VerifiedExecutable`. Pure: no GPU library is imported here."""

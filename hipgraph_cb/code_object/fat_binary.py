@@ -1,0 +1,106 @@
+"""HIP fat binaries: a host program or library that carries offload bundles in its `.hip_fatbin` section."""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Iterator
+
+from hipgraph_cb.code_object.code_object import truncated
+from hipgraph_cb.code_object.offload_bundle import BUNDLE_MAGIC, COMPRESSED_MAGIC, BundleEntry, read_bundle
+from hipgraph_cb.errors import InvalidArgumentError, NotFoundError
+
+SECTION_NAME = b".hip_fatbin"
+REGISTRATION_MAGIC, REGISTRATION_VERSION = 0x48495046, 1
+_ELF_MAGIC = b"\x7fELF"
+_MACHINE_AMDGPU = 224
+_SECTION = struct.Struct("<IIQQQQIIQQ")
+_REGISTRATION = struct.Struct("<IIQQ")
+_NO_BYTES = 8
+
+
+def is_host_elf(data: bytes) -> bool:
+    """A little-endian 64-bit ELF file for another machine than an AMD GPU."""
+    return (
+        data[:6] == _ELF_MAGIC + b"\x02\x01"
+        and len(data) >= 64
+        and int.from_bytes(data[18:20], "little") != _MACHINE_AMDGPU
+    )
+
+
+def registered_address(wrapper: bytes) -> int:
+    """The address of the bundle in a `__hipRegisterFatBinary` wrapper: magic, version, address, unused.
+
+    Raises:
+        InvalidArgumentError: the 24 bytes are no such wrapper.
+    """
+    fields = _REGISTRATION.unpack_from(wrapper) if len(wrapper) >= _REGISTRATION.size else (0, 0, 0, 0)
+    if fields[:2] != (REGISTRATION_MAGIC, REGISTRATION_VERSION):
+        raise InvalidArgumentError(
+            "not a fat binary registration",
+            found=f"magic {fields[0]:#x}, version {fields[1]} in {len(wrapper)} bytes",
+            allowed=f"magic {REGISTRATION_MAGIC:#x}, version {REGISTRATION_VERSION}",
+        )
+    return int(fields[2])
+
+
+def read_fat_binary(data: bytes) -> list[tuple[int, tuple[BundleEntry, ...]]]:
+    """File offset and entries of every bundle in the `.hip_fatbin` section.
+
+    Raises:
+        NotFoundError: the file has no such section, or no bundle in it.
+        InvalidArgumentError, OutOfRangeError, UnimplementedError: the section headers or a bundle are malformed.
+    """
+    start, size = _find_section(data)
+    bundles = []
+    position = _next_bundle(data, start, start + size)
+    while position is not None:
+        entries, length = read_bundle(data[position : start + size], position)
+        bundles.append((position, entries))
+        position = _next_bundle(data, position + max(length, 1), start + size)
+    if not bundles:
+        raise NotFoundError("the .hip_fatbin section holds no offload bundle", where=f"file offset {start}")
+    return bundles
+
+
+def _next_bundle(data: bytes, start: int, end: int) -> int | None:
+    """Bundles are padded to pages, so the next one is wherever its magic is."""
+    found = [data.find(magic, start, end) for magic in (BUNDLE_MAGIC, COMPRESSED_MAGIC)]
+    return min((position for position in found if position >= 0), default=None)
+
+
+def _find_section(data: bytes) -> tuple[int, int]:
+    rows = list(_sections(data))
+    names_index = int.from_bytes(data[62:64], "little")
+    names = b""
+    if names_index < len(rows):
+        names_at, names_size = rows[names_index][4:6]
+        names = data[names_at : names_at + names_size]
+    for name, kind, _, _, offset, size, *_ in rows:
+        if kind != _NO_BYTES and names[name : name + len(SECTION_NAME) + 1] == SECTION_NAME + b"\0":
+            if offset + size > len(data):
+                raise truncated("the .hip_fatbin section", offset, size, len(data))
+            return offset, size
+    raise NotFoundError(
+        "this host file carries no GPU code",
+        found=f"{len(rows)} sections, none of them .hip_fatbin",
+        allowed="an AMD GPU code object, or a host file built from HIP sources",
+        next_step="give the code object itself: clang --offload-device-only, or hipcc --genco",
+    )
+
+
+def _sections(data: bytes) -> Iterator[tuple[int, ...]]:
+    table = int.from_bytes(data[40:48], "little")
+    stride, count = struct.unpack_from("<HH", data, 58)
+    if not table or not count:
+        return
+    if stride < _SECTION.size:
+        raise InvalidArgumentError(
+            "section headers are too small",
+            where="file offset 58",
+            found=f"{stride} bytes each",
+            allowed=f">= {_SECTION.size}",
+        )
+    if table + stride * count > len(data):
+        raise truncated("the section header table", table, stride * count, len(data))
+    for index in range(count):
+        yield _SECTION.unpack_from(data, table + index * stride)

@@ -1,0 +1,318 @@
+"""Where each argument lies in the kernarg block, and how values become its bytes.
+
+Offsets come from the metadata alone (E3): explicit arguments may have any size, order and padding, and nothing is ever
+written past the kernarg size.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from enum import Enum
+from functools import cached_property
+from typing import Any, NamedTuple
+
+from hipgraph_cb.code_object.metadata import ArgumentMetadata, KernelMetadata
+from hipgraph_cb.code_object.packing import NOT_POINTERS, Packer
+from hipgraph_cb.code_object.packing import packer as packer_for
+from hipgraph_cb.code_object.scalars import Encoder, ScalarError, encoder
+from hipgraph_cb.errors import InvalidArgumentError
+
+
+class ParameterKind(Enum):
+    """What a visible argument is to its caller."""
+
+    POINTER = "pointer"
+    VALUE = "value"
+    DYNAMIC_LDS = "dynamic LDS pointer"
+
+
+POINTER_SIZE = 8
+WORD = 4
+_KINDS = {
+    "global_buffer": ParameterKind.POINTER,
+    "by_value": ParameterKind.VALUE,
+    "dynamic_shared_pointer": ParameterKind.DYNAMIC_LDS,
+}
+
+MOST_PACKERS = 256
+"""Combinations of argument types that one layout remembers."""
+_new = tuple.__new__
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """One visible argument. `offset` and `size` in bytes of the kernarg block; `access` as the metadata states it."""
+
+    index: int
+    name: str | None
+    offset: int
+    size: int
+    kind: ParameterKind
+    value_kind: str
+    type_name: str | None = None
+    access: str | None = None
+    is_const: bool = False
+
+    @property
+    def label(self) -> str:
+        """`n: uint`, `arg2: float*`, or `arg3: untyped 4 bytes` where the metadata has neither name nor type."""
+        name = self.name or f"arg{self.index}"
+        if self.type_name:
+            return f"{name}: {self.type_name}"
+        return f"{name}: pointer" if self.kind is ParameterKind.POINTER else f"{name}: untyped {self.size} bytes"
+
+
+class HiddenArgument(NamedTuple):
+    """An argument that the launcher fills. `kind` is the metadata's `.value_kind`."""
+
+    kind: str
+    offset: int
+    size: int
+
+
+class PackedArguments(NamedTuple):
+    """The kernarg block with every scalar in place and zeros elsewhere; `pointers`: what belongs at which offset."""
+
+    block: bytes
+    pointers: tuple[tuple[int, object], ...]
+
+
+@dataclass(frozen=True)
+class KernargLayout:
+    """The kernarg block of one kernel: `size` and `alignment` in bytes."""
+
+    kernel: str
+    parameters: tuple[Parameter, ...]
+    hidden: tuple[HiddenArgument, ...]
+    size: int
+    alignment: int
+
+    @staticmethod
+    def from_metadata(kernel: KernelMetadata) -> KernargLayout:
+        """The layout that the metadata states.
+
+        Raises:
+            InvalidArgumentError: an argument that no launch can fill: a pointer that is not 8 bytes wide, or an image,
+                a sampler, a pipe, a queue or something unheard of.
+        """
+        parameters: list[Parameter] = []
+        hidden: list[HiddenArgument] = []
+        for argument in kernel.arguments:
+            if not argument.is_hidden:
+                parameters.append(_parameter(len(parameters), argument))
+            elif argument.value_kind != "hidden_none":
+                hidden.append(HiddenArgument(argument.value_kind, argument.offset, argument.size))
+        return KernargLayout(
+            kernel.name,
+            tuple(parameters),
+            tuple(hidden),
+            kernel.kernarg_segment_size,
+            kernel.kernarg_segment_align,
+        )
+
+    @cached_property
+    def binding_count(self) -> int:
+        """How many bindings the HAL convention takes: one for each pointer."""
+        return sum(parameter.kind is ParameterKind.POINTER for parameter in self.parameters)
+
+    @cached_property
+    def constant_count(self) -> float:
+        """How many 32-bit constants the HAL convention takes; no whole number where a value is smaller than a word."""
+        return sum(row.size for row in self.parameters if row.kind is ParameterKind.VALUE) / WORD
+
+    def signature(self) -> str:
+        """The kernel's parameters, one to a line, with offset, size and kind."""
+        rows = [
+            f"  {parameter.label} ({parameter.kind.value}, {parameter.size} bytes at offset {parameter.offset})"
+            for parameter in self.parameters
+        ]
+        return "\n".join([f"signature of {self.kernel}:", *(rows or ["  no arguments"])])
+
+    def pack(self, values: Sequence[object]) -> PackedArguments:
+        """Lay out one value for each parameter, in order.
+
+        A value that stands for a pointer is returned in `pointers` as it is, for the caller to resolve; None and 0 are
+        null pointers and appear in no list. Everything else is written by the rules of `scalars.encoder`.
+
+        Raises:
+            InvalidArgumentError: wrong count, size or type; the signature and what was given are part of the message.
+        """
+        types = tuple(map(type, values))
+        packer = self.packers.get(types)
+        if packer is not None:
+            try:
+                block = packer.pack(*packer.numbers(values))
+                return _new(PackedArguments, (block, tuple([(offset, values[i]) for offset, i in packer.pointers])))
+            except (struct.error, OverflowError):
+                pass  # a number that does not fit: said below
+        packed = self._pack_each(values)
+        if types not in self.packers and len(self.packers) < MOST_PACKERS:
+            self.packers[types] = packer_for(self.parameters, self._are_pointers, self.size, types)
+        return packed
+
+    def _pack_each(self, values: Sequence[object]) -> PackedArguments:
+        writers = self._writers
+        if len(values) != len(writers):
+            raise self._wrong_count(values)
+        block = bytearray(self.size)
+        pointers: list[tuple[int, object]] = []
+        for value, (offset, end, encode) in zip(values, writers):  # noqa: B905  # the lengths were compared
+            if encode is not None:
+                try:
+                    block[offset:end] = encode(value)
+                except ScalarError as error:
+                    raise self._wrong_value(values, offset, error.found, error.allowed) from None
+            elif value is None or (type(value) is int and value == 0):
+                continue
+            elif type(value) in NOT_POINTERS:
+                found = f"{type(value).__name__} {_shown(value)}"
+                raise self._wrong_value(values, offset, found, "a buffer, a view, a slot, or None for null")
+            else:
+                pointers.append((offset, value))
+        return PackedArguments(bytes(block), tuple(pointers))
+
+    def pack_hal(self, bindings: Sequence[object], constants: Sequence[int]) -> PackedArguments:
+        """The HAL convention on the kernel's own layout: pointers take the bindings in order, by-value arguments the
+        32-bit constants in order.
+
+        Raises:
+            InvalidArgumentError: wrong number of either, a constant outside 32 bits, or a by-value argument that is no
+                whole number of 32-bit words.
+        """
+        words = _listed_words(self.kernel, constants)
+        if len(bindings) != self.binding_count or len(words) != self.constant_count:
+            raise InvalidArgumentError(
+                f"{self.kernel}: bindings and constants do not fit the kernel",
+                found=f"{len(bindings)} bindings, {len(words)} constants",
+                allowed=f"{self.binding_count} bindings, {self.constant_count:g} constants of 32 bits",
+                next_step="give one binding for each pointer and the by-value arguments as 32-bit words, or use args=",
+                detail=self.signature(),
+            )
+        given, blob, position = iter(bindings), _words(self.kernel, words), 0
+        values: list[object] = []
+        for parameter in self.parameters:
+            if parameter.kind is ParameterKind.VALUE:
+                word, end = words[position // WORD], position + parameter.size
+                # A float is converted by the type that the parameter states, like any other argument.
+                values.append(word if isinstance(word, float) and parameter.size == WORD else blob[position:end])
+                position = end
+            else:
+                values.append(next(given) if parameter.kind is ParameterKind.POINTER else None)
+        return self.pack(values)
+
+    @cached_property
+    def packers(self) -> dict[tuple[type, ...], Packer | None]:
+        """By the types of the arguments: how to pack them fast, or None where each has to be looked at."""
+        return {}
+
+    @cached_property
+    def _are_pointers(self) -> tuple[bool, ...]:
+        return tuple(parameter.kind is ParameterKind.POINTER for parameter in self.parameters)
+
+    @cached_property
+    def _writers(self) -> tuple[tuple[int, int, Encoder | None], ...]:
+        return tuple(
+            (
+                parameter.offset,
+                parameter.offset + parameter.size,
+                None if parameter.kind is ParameterKind.POINTER else _encoder(self, parameter),
+            )
+            for parameter in self.parameters
+        )
+
+    def _wrong_count(self, values: Sequence[object]) -> InvalidArgumentError:
+        given, wanted = len(values), len(self.parameters)
+        kind = "few" if given < wanted else "many"
+        return InvalidArgumentError(
+            f"{self.kernel}: too {kind} arguments",
+            found=f"{given} arguments ({_listed(values)})",
+            allowed=f"{wanted} arguments",
+            next_step="pass one value for each parameter, in this order",
+            detail=self.signature(),
+        )
+
+    def _wrong_value(self, values: Sequence[object], offset: int, found: str, allowed: str) -> InvalidArgumentError:
+        parameter = next(parameter for parameter in self.parameters if parameter.offset == offset)
+        return InvalidArgumentError(
+            f"{self.kernel}: argument {parameter.index} ({parameter.label}) does not fit",
+            found=f"{found} (given: {_listed(values)})",
+            allowed=allowed,
+            next_step="pass a value of the parameter's type",
+            detail=self.signature(),
+        )
+
+
+def _parameter(index: int, argument: ArgumentMetadata) -> Parameter:
+    kind = _KINDS.get(argument.value_kind)
+    if kind is None:
+        raise InvalidArgumentError(
+            "the kernel has an argument of a kind that cannot be passed",
+            where=f"argument {index} ({argument.name or 'unnamed'})",
+            found=f".value_kind {argument.value_kind}",
+            allowed=", ".join(_KINDS),
+        )
+    if kind is ParameterKind.POINTER and argument.size != POINTER_SIZE:
+        raise InvalidArgumentError(
+            "the kernel has a pointer of the wrong size",
+            where=f"argument {index} ({argument.name or 'unnamed'})",
+            found=f"{argument.size} bytes",
+            allowed=f"{POINTER_SIZE} bytes",
+        )
+    return Parameter(
+        index,
+        argument.name or None,
+        argument.offset,
+        argument.size,
+        kind,
+        argument.value_kind,
+        argument.type_name or None,
+        argument.access,
+        argument.is_const,
+    )
+
+
+def _encoder(layout: KernargLayout, parameter: Parameter) -> Encoder:
+    if parameter.kind is ParameterKind.DYNAMIC_LDS:
+        return _dynamic_lds_offset(parameter.size)
+    return encoder(parameter.size, parameter.type_name)
+
+
+def _dynamic_lds_offset(size: int) -> Encoder:
+    """A pointer into dynamic LDS is an offset behind the fixed LDS; None is its start, offset 0 of the dynamic part."""
+    as_integer = encoder(size, None)
+    return lambda value: as_integer(0 if value is None else value)
+
+
+def _listed_words(kernel: str, constants: Iterable[Any]) -> list[Any]:
+    try:
+        return list(constants)
+    except TypeError:
+        raise InvalidArgumentError(
+            f"{kernel}: constants are not a list", found=type(constants).__name__, allowed="a list of 32-bit words"
+        ) from None
+
+
+def _words(kernel: str, constants: Sequence[int]) -> bytes:
+    as_word = encoder(4, None)
+    try:
+        return b"".join(as_word(constant) for constant in constants)
+    except ScalarError as error:
+        raise InvalidArgumentError(
+            f"{kernel}: a constant is no 32-bit word", found=error.found, allowed=error.allowed
+        ) from None
+
+
+def _listed(values: Sequence[object]) -> str:
+    return ", ".join(_shown(value) for value in values)
+
+
+def _shown(value: object) -> str:
+    if isinstance(value, int) and value.bit_length() > 128:
+        return f"a number of {value.bit_length()} bits"
+    if isinstance(value, (int, float, str, type(None))):
+        return repr(value)[:40]
+    if isinstance(value, (bytes, bytearray)):
+        return f"{len(value)} bytes"
+    return type(value).__name__

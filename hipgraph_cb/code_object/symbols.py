@@ -1,0 +1,156 @@
+"""Symbols and relocations of a code object.
+
+Kernels are normally dynamic symbols. Plain C kernels are hidden and stand in `.symtab` only, where AMD's loader finds
+them too; so the section headers are read as well, where they were kept.
+"""
+
+from __future__ import annotations
+
+import struct
+from typing import TYPE_CHECKING, NamedTuple
+
+from hipgraph_cb.errors import InvalidArgumentError
+
+if TYPE_CHECKING:
+    from hipgraph_cb.code_object.code_object import CodeObject
+
+_DT_HASH, _DT_STRTAB, _DT_SYMTAB, _DT_RELA, _DT_RELASZ, _DT_STRSZ, _DT_GNU_HASH = 4, 5, 6, 7, 8, 10, 0x6FFFFEF5
+_SHT_SYMTAB = 2
+_SYMBOL = struct.Struct("<IBBHQQ")
+_RELOCATION = struct.Struct("<QQq")
+_SECTION = struct.Struct("<IIQQQQIIQQ")
+
+
+class Symbol(NamedTuple):
+    """`kind`: 1 object, 2 function; `section` 0 means undefined."""
+
+    name: str
+    value: int
+    size: int
+    kind: int
+    section: int
+
+
+class Relocation(NamedTuple):
+    """A dynamic relocation of type `kind` (R_AMDGPU_*) at `address`; `symbol` indexes `CodeObject.symbol_table`."""
+
+    address: int
+    kind: int
+    symbol: int
+    addend: int
+
+
+def defined_dynamic_symbols(table: tuple[Symbol, ...]) -> dict[str, Symbol]:
+    """The defined ones of the dynamic symbols, by name."""
+    found: dict[str, Symbol] = {}
+    for symbol in table:
+        if symbol.name and symbol.section:
+            if symbol.name in found:
+                raise InvalidArgumentError("a symbol is defined twice", where=".dynsym", found=repr(symbol.name))
+            found[symbol.name] = symbol
+    return found
+
+
+def static_symbols(data: bytes) -> dict[str, Symbol]:
+    """Objects and functions of the `.symtab` section by name, the first of a name; empty when it was stripped."""
+    found: dict[str, Symbol] = {}
+    for symbol in _static_table(data):
+        if symbol.name and symbol.section and symbol.kind in (1, 2):
+            found.setdefault(symbol.name, symbol)
+    return found
+
+
+def dynamic_symbols(code_object: CodeObject, dynamic: dict[int, int]) -> tuple[Symbol, ...]:
+    """The dynamic symbol table, whose length only the hash tables know."""
+    if not {_DT_SYMTAB, _DT_STRTAB, _DT_STRSZ} <= dynamic.keys():
+        return ()
+    size = dynamic[_DT_STRSZ]
+    start = code_object.file_offset(dynamic[_DT_STRTAB], size, "the dynamic string table")
+    strings = code_object.data[start : start + size]
+    length = _symbol_count(code_object, dynamic) * _SYMBOL.size
+    table = code_object.file_offset(dynamic[_DT_SYMTAB], length, "the dynamic symbol table")
+    return _read_table(code_object.data[table : table + length], strings, ".dynsym")
+
+
+def dynamic_relocations(code_object: CodeObject, dynamic: dict[int, int]) -> tuple[Relocation, ...]:
+    """The entries of DT_RELA."""
+    size = dynamic.get(_DT_RELASZ, 0)
+    if not size or _DT_RELA not in dynamic:
+        return ()
+    if size % _RELOCATION.size:
+        raise InvalidArgumentError("DT_RELASZ is not a whole number of relocations", found=f"{size} bytes")
+    start = code_object.file_offset(dynamic[_DT_RELA], size, "the relocation table")
+    rows = _RELOCATION.iter_unpack(code_object.data[start : start + size])
+    return tuple(Relocation(address, info & 0xFFFFFFFF, info >> 32, addend) for address, info, addend in rows)
+
+
+def _static_table(data: bytes) -> tuple[Symbol, ...]:
+    """The rows of `.symtab`. Section headers do not load, so a table that lies outside the file counts as stripped."""
+    table = struct.unpack_from("<Q", data, 40)[0]
+    stride, count = struct.unpack_from("<HH", data, 58)
+    if not table or stride != _SECTION.size or table + count * stride > len(data):
+        return ()
+    sections = list(_SECTION.iter_unpack(data[table : table + count * stride]))
+    for _, kind, _, _, offset, size, link, _, _, _ in sections:
+        if kind == _SHT_SYMTAB and link < count:
+            strings_offset, strings_size = sections[link][4:6]
+            strings = data[strings_offset : strings_offset + strings_size]
+            return _read_table(data[offset : offset + size // _SYMBOL.size * _SYMBOL.size], strings, ".symtab")
+    return ()
+
+
+def _read_table(table: bytes, strings: bytes, where: str) -> tuple[Symbol, ...]:
+    usable = len(table) // _SYMBOL.size * _SYMBOL.size
+    return tuple(
+        Symbol(_text_at(strings, name, where), value, size, info & 15, section)
+        for name, info, _, section, value, size in _SYMBOL.iter_unpack(table[:usable])
+    )
+
+
+def _text_at(strings: bytes, offset: int, where: str) -> str:
+    end = strings.find(b"\0", offset)
+    if offset >= len(strings) or end < 0:
+        raise InvalidArgumentError(
+            "a symbol name lies past the string table",
+            where=where,
+            found=f"offset {offset}",
+            allowed=f"below {len(strings)}",
+        )
+    return strings[offset:end].decode("utf-8", "replace")
+
+
+def _symbol_count(code_object: CodeObject, dynamic: dict[int, int]) -> int:
+    if _DT_HASH in dynamic:
+        start = code_object.file_offset(dynamic[_DT_HASH], 8, "the symbol hash table")
+        return _u32(code_object.data, start + 4)
+    if _DT_GNU_HASH in dynamic:
+        return _gnu_symbol_count(code_object, dynamic[_DT_GNU_HASH])
+    raise InvalidArgumentError(
+        "the dynamic symbol table has no length",
+        found="neither DT_HASH nor DT_GNU_HASH",
+        allowed="one of them",
+        next_step="link with ld.lld",
+    )
+
+
+def _gnu_symbol_count(code_object: CodeObject, address: int) -> int:
+    """The highest symbol of any bucket, then along its chain to the entry whose lowest bit is set."""
+    start = code_object.file_offset(address, 16, "the GNU hash table")
+    buckets, first, bloom, _ = (int(field) for field in struct.unpack_from("<IIII", code_object.data, start))
+    bucket_address = address + 16 + 8 * bloom
+    start = code_object.file_offset(bucket_address, 4 * buckets, "the GNU hash buckets")
+    last: int = max(struct.unpack_from(f"<{buckets}I", code_object.data, start), default=0)
+    if last < first:
+        return first
+    chain = code_object.file_offset(bucket_address + 4 * (buckets + last - first), 4, "the GNU hash chain")
+    while chain + 4 <= len(code_object.data):
+        last += 1
+        if _u32(code_object.data, chain) & 1:
+            return last
+        chain += 4
+    raise InvalidArgumentError("the GNU hash chain has no end", found="no entry with its lowest bit set")
+
+
+def _u32(data: bytes, offset: int) -> int:
+    value: int = struct.unpack_from("<I", data, offset)[0]
+    return value

@@ -1,0 +1,351 @@
+"""The one door: bytes in, a `VerifiedExecutable` out, or an error that says what is wrong and where.
+
+`verify` asks whether a code object is sound and runs on a target; `inspect` asks only the first.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from types import MappingProxyType
+
+from hipgraph_cb.code_object.code_object import CodeObject
+from hipgraph_cb.code_object.container import Container, is_raw_code_object
+from hipgraph_cb.code_object.kernel_args import KernargLayout, Parameter
+from hipgraph_cb.code_object.kernel_descriptor import DESCRIPTOR_SIZE, KernelDescriptor
+from hipgraph_cb.code_object.limits import DeviceLimits, limits_of
+from hipgraph_cb.code_object.metadata import KernelMetadata, Metadata, parse_metadata
+from hipgraph_cb.code_object.preflight import check_limits
+from hipgraph_cb.code_object.selection import choose
+from hipgraph_cb.code_object.symbols import Symbol
+from hipgraph_cb.code_object.target_id import TargetId, describe_mismatch, incompatibilities
+from hipgraph_cb.code_object.wrapped_exports import apply_wrapper
+from hipgraph_cb.errors import (
+    HipGraphError,
+    IncompatibleError,
+    InvalidArgumentError,
+    NotFoundError,
+)
+
+OLDEST_VERSION, NEWEST_VERSION = 4, 6
+_EXECUTABLE = 1
+_OBJECT = 1
+_ENTRY_ALIGNMENT = 256
+_FIRST_WITH_WAVE32 = (10,)
+
+# `amdgcn-amd-amdhsa--gfx942`, or `amdgpu9.42-amd-amdhsa-unknown-gfx942` from newer compilers.
+_STATED_TARGET = re.compile(r"[^-]+-amd-amdhsa-[^-]*-(gfx.+)")
+
+
+@dataclass(frozen=True)
+class VerifiedExport:
+    """One kernel that may be dispatched. Sizes in bytes."""
+
+    metadata: KernelMetadata
+    descriptor: KernelDescriptor
+    layout: KernargLayout
+    max_flat_workgroup_size: int
+
+    @property
+    def name(self) -> str:
+        return self.metadata.name
+
+    @property
+    def symbol(self) -> str:
+        return self.metadata.symbol
+
+    @property
+    def parameters(self) -> tuple[Parameter, ...]:
+        return self.layout.parameters
+
+    @property
+    def required_workgroup_size(self) -> tuple[int, int, int] | None:
+        return self.metadata.required_workgroup_size
+
+    @property
+    def has_dynamic_workgroup_size(self) -> bool:
+        """Whether each dispatch must say its workgroup size; else it is the required one."""
+        return self.required_workgroup_size is None
+
+    @property
+    def group_segment_size(self) -> int:
+        return self.metadata.group_segment_fixed_size
+
+    @property
+    def private_segment_size(self) -> int:
+        return self.metadata.private_segment_fixed_size
+
+    @property
+    def kernarg_size(self) -> int:
+        return self.layout.size
+
+    @property
+    def kernarg_alignment(self) -> int:
+        return self.layout.alignment
+
+    @property
+    def wavefront_size(self) -> int:
+        return self.descriptor.wavefront_size
+
+
+@dataclass(frozen=True, eq=False)
+class VerifiedExecutable:
+    """A code object that was found sound. Two are equal when their bytes are.
+
+    Attributes:
+        exports: the usable kernels by name, in file order.
+        refused: kernels that are not usable, each with the reason (E5).
+        container: what the code object was taken from; None when the file was a code object itself.
+    """
+
+    code_object: CodeObject
+    exports: Mapping[str, VerifiedExport]
+    refused: Mapping[str, HipGraphError] = field(default_factory=dict)
+    container: Container | None = None
+
+    @property
+    def data(self) -> bytes:
+        return self.code_object.data
+
+    @property
+    def target(self) -> TargetId:
+        return self.code_object.target
+
+    @property
+    def code_object_version(self) -> int:
+        return self.code_object.code_object_version
+
+    @cached_property
+    def content_hash(self) -> str:
+        """SHA-256 of the bytes, in hexadecimal."""
+        return hashlib.sha256(self.data).hexdigest()
+
+    @cached_property
+    def globals(self) -> Mapping[str, Symbol]:
+        """Global variables: object symbols that are no kernel descriptors, with address and size."""
+        found = {
+            name: symbol
+            for name, symbol in self.code_object.symbols.items()
+            if symbol.kind == _OBJECT and not name.endswith(".kd")
+        }
+        return MappingProxyType(found)
+
+    def export(self, name: str) -> VerifiedExport:
+        """The usable kernel `name`.
+
+        Raises:
+            NotFoundError: there is none of that name.
+            HipGraphError: it was refused; the reason is raised as it is.
+        """
+        if name in self.refused:
+            raise self.refused[name]
+        if name not in self.exports:
+            raise NotFoundError(
+                f"the code object has no kernel {name!r}",
+                found=repr(name),
+                allowed=", ".join(self.exports) or "no kernels at all",
+            )
+        return self.exports[name]
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, VerifiedExecutable) and self.data == other.data
+
+    def __hash__(self) -> int:
+        return hash(self.data)
+
+
+def inspect(data: bytes | bytearray | memoryview) -> VerifiedExecutable:
+    """Check `data` by itself, for no device: structures, metadata, and that both agree.
+
+    `data` is a code object, or a wrapper, bundle or fat binary with one in it; `container` tells.
+
+    Raises:
+        InvalidArgumentError, OutOfRangeError, NotFoundError: the code object or its container is not sound, or there
+            are several code objects to choose from.
+        IncompatibleError: a code object version that this package does not read.
+        UnimplementedError: a compression that cannot be undone here.
+    """
+    return _inspect_best(_as_bytes(data), None)
+
+
+def _inspect_best(data: bytes, agent: TargetId | None) -> VerifiedExecutable:
+    """Inspect the code object in `data` that suits `agent`."""
+    if is_raw_code_object(data):
+        return _inspect_code_object(data)
+    choice = choose(data, agent)
+    try:
+        executable = _inspect_code_object(bytes(choice.entry.data))
+    except HipGraphError as error:
+        raise error.located(choice.entry.path) from None
+    executable = replace(executable, container=choice.container)
+    wrapped = choice.container.exports
+    if wrapped is None:
+        return executable
+    exports, refused = apply_wrapper(executable.exports, executable.refused, wrapped)
+    return replace(executable, exports=MappingProxyType(exports), refused=MappingProxyType(refused))
+
+
+def _inspect_code_object(data: bytes) -> VerifiedExecutable:
+    code_object = CodeObject(data)
+    if not OLDEST_VERSION <= code_object.code_object_version <= NEWEST_VERSION:
+        raise IncompatibleError(
+            "the code object version is not supported",
+            where="file offset 8 (EI_ABIVERSION)",
+            found=f"code object v{code_object.code_object_version}",
+            allowed=f"v{OLDEST_VERSION} to v{NEWEST_VERSION}",
+            next_step="compile with -mcode-object-version=5",
+        )
+    offset, note = code_object.metadata_note
+    try:
+        metadata = parse_metadata(note)
+    except HipGraphError as error:
+        raise error.located(f"metadata note at file offset {offset}") from None
+    _check_stated_target(metadata.target, code_object.target)
+    _refuse_duplicates(metadata)
+    exports: dict[str, VerifiedExport] = {}
+    refused = dict(metadata.refused)
+    for kernel in metadata.kernels:
+        try:
+            exports[kernel.name] = _verify_kernel(code_object, kernel)
+        except HipGraphError as error:
+            refused[kernel.name] = error.located(f"kernel {kernel.name}")
+    return VerifiedExecutable(code_object, MappingProxyType(exports), MappingProxyType(refused))
+
+
+def verify(
+    data: bytes | bytearray | memoryview, target: TargetId | str | None = None, limits: DeviceLimits | None = None
+) -> VerifiedExecutable:
+    """Check `data` for a device: sound, built for `target`, and every kernel within `limits`.
+
+    Without `target` the code object's own is taken; without `limits` the table of `limits.limits_of`.
+
+    Raises:
+        IncompatibleError: built for another target; every reason is named.
+        The errors of `inspect`.
+    """
+    stated = TargetId.parse(target) if isinstance(target, str) else target
+    executable = _inspect_best(_as_bytes(data), stated)
+    agent = stated or executable.target
+    reasons = incompatibilities(executable.target, agent)
+    if reasons:
+        raise IncompatibleError(
+            "the code object was built for another device",
+            found=describe_mismatch(executable.target, reasons),
+            allowed=f"code that runs on {agent}",
+            next_step=f"compile with -mcpu={agent}",
+        )
+    checked_limits = limits or limits_of(agent)
+    exports: dict[str, VerifiedExport] = {}
+    refused = dict(executable.refused)
+    for name, export in executable.exports.items():
+        try:
+            check_limits(export, checked_limits)
+            exports[name] = export
+        except HipGraphError as error:
+            refused[name] = error.located(f"kernel {name}")
+    return replace(executable, exports=MappingProxyType(exports), refused=MappingProxyType(refused))
+
+
+def _as_bytes(data: object) -> bytes:
+    if isinstance(data, (bytes, bytearray, memoryview)):
+        return bytes(data)
+    raise InvalidArgumentError(
+        "a code object is given as bytes", found=type(data).__name__, allowed="bytes, bytearray or memoryview"
+    )
+
+
+def _check_stated_target(text: str | None, target: TargetId) -> None:
+    """The note's `amdhsa.target` agrees with the ELF flags, wherever it ends in a target ID that can be read (E2)."""
+    match = _STATED_TARGET.fullmatch(text or "")
+    if match is None or match[1] == str(target):
+        return
+    try:
+        stated = TargetId.parse(match[1])
+    except InvalidArgumentError:
+        return
+    if str(stated) != str(target):
+        raise InvalidArgumentError(
+            "the metadata and the ELF header name different targets",
+            where="amdhsa.target",
+            found=f"{text!r} in the note, {target} in e_flags",
+            allowed="the same target",
+            next_step="the file was edited or linked from parts of two builds; build it again",
+        )
+
+
+def _refuse_duplicates(metadata: Metadata) -> None:
+    for what, names in (
+        ("name", [*(kernel.name for kernel in metadata.kernels), *metadata.refused]),
+        ("symbol", [kernel.symbol for kernel in metadata.kernels]),
+    ):
+        if len(set(names)) != len(names):
+            repeated = next(name for name, count in Counter(names).items() if count > 1)
+            raise InvalidArgumentError(
+                f"two kernels have the same {what}",
+                where="amdhsa.kernels",
+                found=repr(repeated),
+                allowed=f"different {what}s",
+            )
+
+
+def _verify_kernel(code_object: CodeObject, kernel: KernelMetadata) -> VerifiedExport:
+    symbol = code_object.find_symbol(kernel.symbol)
+    if symbol is None:
+        raise NotFoundError(
+            "the kernel's descriptor symbol does not exist",
+            found=f"no symbol {kernel.symbol!r}",
+            allowed="the symbol that the metadata names in .symbol",
+        )
+    offset = code_object.file_offset(symbol.value, DESCRIPTOR_SIZE, f"the kernel descriptor {kernel.symbol}")
+    descriptor = KernelDescriptor.from_bytes(code_object.data, offset)
+    _check_agreement(kernel, descriptor, offset)
+    if descriptor.wavefront_size == 32 and code_object.target.version < _FIRST_WITH_WAVE32:
+        raise InvalidArgumentError(
+            "the kernel's wavefront size does not exist on its target",
+            found=f"32 on {code_object.target.processor}",
+            allowed="64",
+        )
+    entry = symbol.value + descriptor.kernel_code_entry_byte_offset
+    segment = code_object.segment_of(entry)
+    if segment is None or not segment.flags & _EXECUTABLE:
+        raise InvalidArgumentError(
+            "the kernel's entry is not in executable code",
+            where=f"file offset {offset + 16} (kernel_code_entry_byte_offset)",
+            found=f"address {entry:#x}",
+            allowed="an address in an executable PT_LOAD segment",
+        )
+    if entry % _ENTRY_ALIGNMENT:
+        raise InvalidArgumentError(
+            "the kernel's entry is not aligned",
+            where=f"file offset {offset + 16} (kernel_code_entry_byte_offset)",
+            found=f"address {entry:#x}",
+            allowed=f"a multiple of {_ENTRY_ALIGNMENT}",
+        )
+    return VerifiedExport(
+        kernel,
+        descriptor,
+        KernargLayout.from_metadata(kernel),
+        kernel.max_flat_workgroup_size or 1024,
+    )
+
+
+def _check_agreement(kernel: KernelMetadata, descriptor: KernelDescriptor, offset: int) -> None:
+    """The note and the descriptor must state the same sizes; every disagreement is named."""
+    pairs = (
+        ("kernarg size", kernel.kernarg_segment_size, descriptor.kernarg_size),
+        ("fixed LDS size", kernel.group_segment_fixed_size, descriptor.group_segment_fixed_size),
+        ("scratch size", kernel.private_segment_fixed_size, descriptor.private_segment_fixed_size),
+        ("wavefront size", kernel.wavefront_size or descriptor.wavefront_size, descriptor.wavefront_size),
+    )
+    wrong = [f"{name}: {note} in the note, {value} in the descriptor" for name, note, value in pairs if note != value]
+    if wrong:
+        raise InvalidArgumentError(
+            "the metadata and the kernel descriptor disagree",
+            where=f"descriptor at file offset {offset}",
+            found="; ".join(wrong),
+            allowed="the same values",
+        )

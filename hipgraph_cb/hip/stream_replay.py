@@ -1,0 +1,122 @@
+"""A recording launched call by call on a stream, without a graph: for comparing results, and for finding the node that
+a fault is in.
+
+The calls are made in the order of the recording. A stream runs them one after the other, so every dependency holds, and
+so does more than that: a barrier that is missing does not show here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from hipgraph_cb.errors import HipGraphError
+from hipgraph_cb.hip.indirect import IndirectLauncher, launch_dispatch
+from hipgraph_cb.hip.partition import IndirectCalls, Scope
+from hipgraph_cb.recording.commands import (
+    Command,
+    Copy,
+    Dispatch,
+    DispatchIndirect,
+    ExecuteCommands,
+    Fill,
+    SignalEvent,
+    Update,
+    WaitEvents,
+)
+
+if TYPE_CHECKING:
+    from hipgraph_cb.hip.api import HipApi
+    from hipgraph_cb.hip.commands import CommandArguments
+    from hipgraph_cb.hip.queue import Queue
+
+_FILLS = {1: "hipMemsetD8Async", 2: "hipMemsetD16Async", 4: "hipMemsetD32Async"}
+
+
+class StreamCalls:
+    """What a program does in mode "stream".
+
+    Args:
+        scope: the recording.
+        arguments: where the memory of the commands is, the slots included.
+        indirect: launches the indirect dispatches.
+        timeout: seconds to wait for what stands before one of them, or None.
+    """
+
+    def __init__(
+        self,
+        api: HipApi,
+        scope: Scope,
+        arguments: CommandArguments,
+        indirect: IndirectLauncher,
+        timeout: float | None,
+    ) -> None:
+        self._api = api
+        self._scope = scope
+        self._arguments = arguments
+        self._indirect = indirect
+        self._timeout = timeout
+
+    def enqueue(self, queue: Queue) -> None:
+        """Enqueue every command. After an error the commands before it are on the stream and will run.
+
+        Raises:
+            HipError: HIP refused a call; the message names the command.
+            OutOfRangeError: workgroup counts in memory that are too large.
+        """
+        for index in range(len(self._scope.recording)):
+            self.enqueue_one(index, queue)
+
+    def enqueue_one(self, index: int, queue: Queue) -> None:
+        """Enqueue one command. Raises as `enqueue` does."""
+        command = self._scope.recording.commands[index]
+        if isinstance(command, DispatchIndirect):
+            calls = IndirectCalls(self._scope, index, index + 1)
+            self._indirect.launch(calls, self._arguments, queue, self._timeout)
+        elif isinstance(command, ExecuteCommands):
+            self._nested(index, command).enqueue(queue)
+        elif type(command) in _CALLS:
+            try:
+                _CALLS[type(command)](self, command, queue)
+            except HipGraphError as error:
+                raise error.located(self._scope.where(index)) from None
+
+    def _nested(self, index: int, command: ExecuteCommands) -> StreamCalls:
+        recording = self._scope.recording.resources.recordings[command.recording].recording
+        scope = Scope(recording, self._scope, index)
+        return StreamCalls(self._api, scope, self._arguments.nested(command), self._indirect, self._timeout)
+
+    def _fill(self, command: Fill, queue: Queue) -> None:
+        address, length = self._arguments.place(command.target)
+        if self._arguments.fill_launches is not None:
+            self._arguments.fill_launches.launch(self._api, address, command.pattern, length, queue.native)
+            return
+        element = len(command.pattern)
+        value = int.from_bytes(command.pattern, "little", signed=element == 4)
+        self._api.call(_FILLS[element], address, value, length // element, queue.native)
+
+    def _update(self, command: Update, queue: Queue) -> None:
+        self._api.call("hipMemcpyAsync", *self._arguments.prepare(command), queue.native)
+
+    def _copy(self, command: Copy, queue: Queue) -> None:
+        self._api.call("hipMemcpyAsync", *self._arguments.prepare(command), queue.native)
+
+    def _dispatch(self, command: Dispatch, queue: Queue) -> None:
+        launch_dispatch(self._api, self._arguments, command, queue)
+
+    def _signal(self, command: SignalEvent, queue: Queue) -> None:
+        self._api.call("hipEventRecord", self._arguments.event(command.event), queue.native)
+
+    def _wait(self, command: WaitEvents, queue: Queue) -> None:
+        for event in command.events:
+            self._api.call("hipStreamWaitEvent", queue.native, self._arguments.event(event), 0)
+
+
+_CALLS: dict[type[Command], Callable[[StreamCalls, Any, Queue], None]] = {
+    Fill: StreamCalls._fill,
+    Update: StreamCalls._update,
+    Copy: StreamCalls._copy,
+    Dispatch: StreamCalls._dispatch,
+    SignalEvent: StreamCalls._signal,
+    WaitEvents: StreamCalls._wait,
+}

@@ -1,0 +1,255 @@
+"""The resource table while it grows: objects in, ids out, and back again when a call fails (R1)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING, Any, Protocol
+
+from hipgraph_cb.errors import InvalidArgumentError
+from hipgraph_cb.recording.commands import Location, Range, SlotRange
+from hipgraph_cb.recording.resources import (
+    BufferEntry,
+    Entry,
+    EventEntry,
+    ExecutableEntry,
+    RecordingEntry,
+    ResourceTable,
+    Slot,
+)
+from hipgraph_cb.recording.validation import check_open, check_owner, check_slot, check_within, integer
+
+if TYPE_CHECKING:
+    from hipgraph_cb.recording.recording import Recording
+
+BUFFER_KINDS = "a Buffer, a BufferView or a Slot"
+
+
+class Cache(Protocol):
+    """What somebody knows by the identities of objects."""
+
+    def clear(self) -> None: ...
+
+
+class ResourceBuilder:
+    """Gives ids to buffers, executables, events and recordings in the order of first use and keeps the objects alive.
+
+    Objects are told apart by identity. That is safe because every object with an id is held by a strong reference.
+
+    Attributes:
+        owner: the device that everything must belong to, or None.
+        binding_capacity: slots must lie below it.
+        validate: whether ranges are checked.
+        whole: the whole range of every known buffer, by the identity of the buffer.
+        pairs: for every known buffer, by its identity: offset in a kernarg block -> that offset and the whole buffer.
+            They are made once, since a recording holds few of them and the garbage collector looks at every one.
+        ids: of every known object, by its identity.
+        entries: what was collected, by id; their number is the mark to which `rollback` returns.
+        objects: the live object of each entry.
+        caches: what others know by the identities of collected objects; emptied when one is forgotten.
+    """
+
+    __slots__ = (
+        "_has_imports",
+        "_imports",
+        "binding_capacity",
+        "caches",
+        "entries",
+        "ids",
+        "objects",
+        "owner",
+        "pairs",
+        "validate",
+        "whole",
+    )
+
+    def __init__(self, *, owner: object = None, binding_capacity: int = 0, validate: bool = True) -> None:
+        self.owner = owner
+        self.binding_capacity = binding_capacity
+        self.validate = validate
+        self.entries: list[Entry] = []
+        self.objects: list[Any] = []
+        self.ids: dict[int, int] = {}
+        self.whole: dict[int, Range] = {}
+        self.pairs: dict[int, dict[int, tuple[int, Location]]] = {}
+        self.caches: list[Cache] = []
+        self._has_imports = False
+        self._imports: dict[int, tuple[object, Range]] = {}
+
+    def rollback(self, mark: int) -> None:
+        """Forget everything that was collected since there were `mark` entries."""
+        if len(self.entries) > mark:
+            for cache in (*self.caches, self._imports):
+                cache.clear()
+        while len(self.entries) > mark:
+            self.entries.pop()
+            key = id(self.objects.pop())
+            del self.ids[key]
+            self.whole.pop(key, None)
+            self.pairs.pop(key, None)
+
+    def table(self) -> ResourceTable:
+        """What was collected, as a value."""
+        return self.part(range(len(self.entries)))
+
+    def part(self, ids: Iterable[int]) -> ResourceTable:
+        """What was collected under some of the ids, as a value."""
+        entries = [self.entries[each] for each in ids]
+        return ResourceTable(
+            buffers={entry.id: entry for entry in entries if isinstance(entry, BufferEntry)},
+            executables={entry.id: entry for entry in entries if isinstance(entry, ExecutableEntry)},
+            bound={entry.id: self.objects[entry.id] for entry in entries},
+            events={entry.id: entry for entry in entries if isinstance(entry, EventEntry)},
+            recordings={entry.id: entry for entry in entries if isinstance(entry, RecordingEntry)},
+        )
+
+    def name(self, resource: int) -> str:
+        """How messages call a resource."""
+        return self.entries[resource].name
+
+    def describe(self, place: Range) -> str:
+        """How messages call a range: the buffer's name, and for a part its bytes as well."""
+        entry = self.entries[place.resource]
+        if isinstance(entry, BufferEntry) and (place.offset, place.length) == (0, entry.size):
+            return entry.name
+        return f"{entry.name}[{place.offset}:{place.offset + place.length}]"
+
+    def locate(self, value: Any, name: str) -> Location:
+        """The bytes that a buffer, a view or a slot stands for; `name` is what the message calls the argument.
+
+        Raises:
+            InvalidArgumentError: something else, or a buffer of another device.
+            OutOfRangeError: a slot beyond the binding table, or a view that reaches beyond its buffer.
+            FailedPreconditionError: a closed buffer.
+        """
+        whole = self.whole.get(id(value))
+        if whole is not None:
+            return whole
+        if isinstance(value, Slot):
+            check_slot(value.index, self.binding_capacity)
+            return SlotRange(value.index, value.offset, value.length)
+        try:
+            buffer, offset, length = value.buffer, value.offset, value.length
+        except AttributeError:
+            place = self._foreign(value)
+            if place is None:
+                raise InvalidArgumentError(
+                    f"{name} is no device memory",
+                    found=f"{_short(value)} ({type(value).__name__})",
+                    allowed=BUFFER_KINDS,
+                ) from None
+            return place
+        whole = self.whole.get(id(buffer)) or self._add_buffer(buffer)
+        if buffer is value:
+            return whole
+        if self.validate:
+            offset, length = integer(offset, f"offset of {name}"), integer(length, f"length of {name}")
+            check_within(offset, length, whole.length, self.name(whole.resource))
+        return Range(whole.resource, offset, length)
+
+    def _foreign(self, value: Any) -> Range | None:
+        """Where memory lies that another library owns, imported at its first use; None where `value` is none."""
+        known = self._imports.get(id(value))
+        if known is not None:
+            return known[1]
+        buffer = imported(value, self.owner)
+        if buffer is None:
+            return None
+        place = self._part_of_known(buffer) or self._add_buffer(buffer)
+        self._imports[id(value)] = (value, place)
+        return place
+
+    def _part_of_known(self, buffer: Any) -> Range | None:
+        """The bytes of an imported buffer as part of a buffer that is known already."""
+        for entry in self.entries:
+            other = self.objects[entry.id]
+            start = buffer.address - getattr(other, "address", 0)
+            if isinstance(entry, BufferEntry) and start >= 0 and start + buffer.size <= entry.size:
+                return Range(entry.id, start, buffer.size)
+        return None
+
+    def _add_buffer(self, buffer: Any) -> Range:
+        entry = BufferEntry(len(self.entries), integer(buffer.size, "size of a buffer"), buffer.label)
+        self._check(entry.name, "buffer", buffer)
+        if self._has_imports or getattr(buffer, "is_imported", False):
+            self._has_imports = True
+            self._check_apart(entry.name, buffer)
+        self._add(entry, buffer)
+        whole = self.whole[id(buffer)] = Range(entry.id, 0, entry.size)
+        self.pairs[id(buffer)] = {}
+        return whole
+
+    def _check_apart(self, name: str, buffer: Any) -> None:
+        """Two buffers of the same bytes would hide from every check that they are the same memory."""
+        for entry in self.entries:
+            other = self.objects[entry.id]
+            if isinstance(entry, BufferEntry) and (
+                buffer.address < other.address + entry.size and other.address < buffer.address + buffer.size
+            ):
+                raise InvalidArgumentError(
+                    f"{name} shares memory with {entry.name}",
+                    found=f"{buffer.size} bytes at {buffer.address:#x}, {entry.size} bytes at {other.address:#x}",
+                    next_step="import the memory once and take views of it",
+                )
+
+    def executable(self, executable: Any) -> int:
+        """The id of an executable."""
+        known = self.ids.get(id(executable))
+        if known is not None:
+            return known
+        verified = executable.verified
+        entry = ExecutableEntry(len(self.entries), executable.label, verified.content_hash, verified)
+        self._check(entry.name, "executable", executable)
+        self._add(entry, executable)
+        return entry.id
+
+    def event(self, event: Any, name: str = "event") -> int:
+        """The id of an event; `name` is what the message calls the argument."""
+        known = self.ids.get(id(event))
+        if known is not None:
+            return known
+        if getattr(event, "kind", None) != "event":
+            raise InvalidArgumentError(
+                f"{name} is no event", found=f"{_short(event)} ({type(event).__name__})", allowed="device.event()"
+            )
+        entry = EventEntry(len(self.entries), event.label)
+        self._check(entry.name, "event", event)
+        self._add(entry, event)
+        return entry.id
+
+    def recording(self, recording: Recording, make: Callable[[Recording], Recording]) -> RecordingEntry:
+        """The entry of a nested recording; `make` gives it the ids of this table, which collects what it uses."""
+        known = self.ids.get(id(recording))
+        if known is not None:
+            return self.entries[known]  # type: ignore[return-value]
+        adopted = make(recording)
+        entry = RecordingEntry(len(self.entries), recording.label, adopted)
+        self._add(entry, recording)
+        return entry
+
+    def nested(self, resource: int) -> Recording | None:
+        """The nested recording with an id, in the ids of this table."""
+        entry = self.entries[resource]
+        return entry.recording if isinstance(entry, RecordingEntry) else None
+
+    def _check(self, name: str, kind: str, value: object) -> None:
+        check_open(kind, name, value)
+        if self.owner is not None:
+            check_owner(kind, name, getattr(value, "device", self.owner), self.owner)
+
+    def _add(self, entry: Entry, value: object) -> None:
+        self.objects.append(value)
+        self.ids[id(value)] = entry.id
+        self.entries.append(entry)
+
+
+def imported(value: Any, device: Any) -> Any:
+    """A buffer of `device` for memory that another library owns; None where `value` offers none or nobody takes it."""
+    if hasattr(value, "__dlpack_device__") or hasattr(value, "__cuda_array_interface__"):
+        take = getattr(device, "import_buffer", None)
+        return None if take is None else take(value)
+    return None
+
+
+def _short(value: object) -> str:
+    listing = repr(value)
+    return listing if len(listing) <= 60 else listing[:57] + "..."

@@ -1,0 +1,297 @@
+"""Buffers and views: device memory, whole or in part, and the ways of host data into and out of it."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import TYPE_CHECKING, Any
+
+from hipgraph_cb.errors import InvalidArgumentError, OutOfRangeError
+from hipgraph_cb.foreign.host import host_array, is_device_memory
+from hipgraph_cb.recording.validation import LARGEST
+from hipgraph_cb.runtime.resource import Resource
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import DTypeLike, NDArray
+
+    from hipgraph_cb.runtime.device import Device
+
+
+class _Range(ABC):
+    """What buffers and views share: a range of bytes that can be narrowed, written and read."""
+
+    __slots__ = ()
+
+    @property
+    @abstractmethod
+    def buffer(self) -> Buffer: ...
+
+    @property
+    @abstractmethod
+    def offset(self) -> int: ...
+
+    @property
+    @abstractmethod
+    def length(self) -> int: ...
+
+    @property
+    def device(self) -> Device:
+        return self.buffer.device
+
+    @property
+    def address(self) -> int:
+        """The device address of the first byte."""
+        return self.buffer.address + self.offset
+
+    @property
+    def __cuda_array_interface__(self) -> dict[str, Any]:
+        """The bytes of this range, for PyTorch, CuPy and others on the same GPU.
+
+        Reading it waits for the work that was enqueued before, so there is no stream that a consumer has to wait for.
+        Whoever uses the memory keeps this object, and must not use it after `close()`.
+        """
+        self.buffer.check_open("__cuda_array_interface__")
+        self.buffer._settle()
+        return {
+            "shape": (self.length,),
+            "typestr": "|u1",
+            "data": (self.address, False),
+            "strides": None,
+            "stream": None,
+            "version": 3,
+        }
+
+    def view(self, offset: int = 0, length: int | None = None) -> BufferView:
+        """A part of this range: `length` bytes from byte `offset` on; without a length, all that is left.
+
+        Raises:
+            InvalidArgumentError: an offset or a length that is not a number of bytes.
+            OutOfRangeError: the part does not lie within this range.
+        """
+        self.buffer.check_open("view")
+        offset = byte_count(offset, "view", "offset")
+        rest = self.length - offset
+        length = rest if length is None else byte_count(length, "view", "length")
+        if rest < 0 or length > rest:
+            raise OutOfRangeError(
+                "view: the range lies outside",
+                where=self._describe_range(),
+                found=f"offset {offset}, length {max(length, 0)}: bytes {offset} to {offset + max(length, 0)}",
+                allowed=f"bytes 0 to {self.length}",
+            )
+        return BufferView(self.buffer, self.offset + offset, length)
+
+    def write(self, array: object) -> None:
+        """Copy host data to exactly this range, after the work that was enqueued before; returns when it is there.
+
+        Args:
+            array: anything with the buffer protocol, contiguous in C order, of exactly `length` bytes.
+
+        Raises:
+            InvalidArgumentError: not host data, not contiguous, or of another size.
+        """
+        self.buffer.check_open("write")
+        host = host_bytes(array, "write")
+        if host.nbytes != self.length:
+            raise InvalidArgumentError(
+                "write: the data has another size than the range",
+                where=self._describe_range(),
+                found=f"{host.nbytes} bytes",
+                allowed=f"{self.length} bytes",
+                next_step="write to a part with .view(offset, length).write(...)",
+            )
+        if self.length:
+            self.buffer._write(self.offset, host)
+
+    def to_host(self, dtype: DTypeLike = "uint8") -> NDArray[Any]:
+        """A one-dimensional host copy, made after the work that was enqueued before.
+
+        Raises:
+            InvalidArgumentError: the range is not a whole number of `dtype` elements.
+            HipError: work that was enqueued before failed.
+            DeadlineExceededError: that work took longer than the device's timeout.
+        """
+        import numpy
+
+        self.buffer.check_open("to_host")
+        element = _element(dtype)
+        if element.hasobject or element.itemsize == 0 or self.length % element.itemsize:
+            raise InvalidArgumentError(
+                f"to_host: the range is not a whole number of {element.name} elements",
+                where=self._describe_range(),
+                found=f"{self.length} bytes",
+                allowed=f"a multiple of {element.itemsize} bytes",
+                next_step="read a part with .view(offset, length).to_host(...)",
+            )
+        host = numpy.empty(self.length // element.itemsize, element)
+        if self.length:
+            self.buffer._read(self.offset, host.view(numpy.uint8))
+        return host
+
+    def _describe_range(self) -> str:
+        whole = self.offset == 0 and self.length == self.buffer.size
+        whole_buffer = self.buffer.describe()
+        return whole_buffer if whole else f"bytes {self.offset} to {self.offset + self.length} of {whole_buffer}"
+
+
+class Buffer(Resource, _Range):
+    """Device memory. It is its own whole range, so it stands wherever a view does.
+
+    Attributes:
+        size: bytes.
+        label: the name that messages and exports show, or None.
+        is_imported: whether somebody else owns the memory.
+    """
+
+    kind = "buffer"
+    is_imported = False
+
+    def __init__(self, device: Device, size: int, address: int, label: str | None = None) -> None:
+        self._device = device
+        self._size = size
+        self._address = address
+        self.label = label
+
+    @property
+    def device(self) -> Device:
+        return self._device
+
+    @property
+    def size(self) -> int:
+        return self._size
+
+    @property
+    def buffer(self) -> Buffer:
+        return self
+
+    @property
+    def offset(self) -> int:
+        return 0
+
+    @property
+    def length(self) -> int:
+        return self._size
+
+    @property
+    def address(self) -> int:
+        self.check_open("address")
+        return self._address
+
+    def describe(self) -> str:
+        return f"{super().describe()} of {self._size} bytes"
+
+    def __repr__(self) -> str:
+        return f"<{self.describe()} on {self._device.name}{', closed' if self._closed else ''}>"
+
+    @abstractmethod
+    def _settle(self) -> None:
+        """Wait for the work that was enqueued before, ahead of a use of the memory by the host or by others."""
+
+    @abstractmethod
+    def _write(self, offset: int, host: NDArray[np.uint8]) -> None:
+        """Copy `host` to the bytes from `offset` on; the range was checked."""
+
+    @abstractmethod
+    def _read(self, offset: int, host: NDArray[np.uint8]) -> None:
+        """Fill `host` from the bytes from `offset` on; the range was checked."""
+
+
+class BufferView(_Range):
+    """A part of a buffer; it keeps the buffer alive. Made by `.view()` and `Executable.global_()`."""
+
+    __slots__ = ("_buffer", "_length", "_offset")
+
+    def __init__(self, buffer: Buffer, offset: int, length: int) -> None:
+        self._buffer = buffer
+        self._offset = offset
+        self._length = length
+
+    @property
+    def buffer(self) -> Buffer:
+        return self._buffer
+
+    @property
+    def offset(self) -> int:
+        return self._offset
+
+    @property
+    def length(self) -> int:
+        return self._length
+
+    @property
+    def size(self) -> int:
+        return self._length
+
+    @property
+    def label(self) -> str | None:
+        return self._buffer.label
+
+    def __repr__(self) -> str:
+        return f"<bytes {self._offset} to {self._offset + self._length} of {self._buffer.describe()}>"
+
+
+def byte_count(value: object, action: str, name: str) -> int:
+    """`value` as a number of bytes.
+
+    Raises:
+        InvalidArgumentError: not an integer, or negative.
+        OutOfRangeError: more than 64 bits hold.
+    """
+    if isinstance(value, bool) or not hasattr(value, "__index__") or value.__index__() < 0:
+        raise InvalidArgumentError(f"{action}: bad {name}", found=repr(value), allowed="a number of bytes, 0 or more")
+    count = int(value.__index__())
+    if count > LARGEST:
+        raise OutOfRangeError(f"{action}: {name} is out of range", found=str(count), allowed=f"0 to {LARGEST}")
+    return count
+
+
+def _element(dtype: DTypeLike) -> np.dtype[Any]:
+    import numpy
+
+    try:
+        return numpy.dtype(dtype)
+    except (TypeError, ValueError) as error:
+        raise InvalidArgumentError(
+            "to_host: numpy has no such element type", found=repr(dtype), allowed="what numpy.dtype(...) takes"
+        ) from error
+
+
+def host_bytes(array: object, action: str) -> NDArray[np.uint8]:
+    """The bytes of host data, without a copy.
+
+    Raises:
+        InvalidArgumentError: no buffer protocol, Python objects inside, or not contiguous in C order.
+    """
+    import numpy
+
+    data = _view(array)
+    if data is None:
+        on_device = is_device_memory(array)
+        raise InvalidArgumentError(
+            f"{action}: not host data",
+            found=f"{type(array).__name__}, which is device memory" if on_device else type(array).__name__,
+            allowed="bytes, a numpy array, or anything else with the buffer protocol",
+            next_step="device.import_buffer(...) makes a buffer of it, to copy from in a command buffer"
+            if on_device
+            else "numpy.asarray(data, dtype=...) makes an array of a list",
+        )
+    if "O" in data.format:
+        raise InvalidArgumentError(f"{action}: the array holds Python objects", allowed="numbers")
+    if not data.c_contiguous:
+        raise InvalidArgumentError(
+            f"{action}: the array is not contiguous",
+            found=f"shape {data.shape}, strides {data.strides}",
+            allowed="elements one after the other, last axis fastest",
+            next_step="numpy.ascontiguousarray(array) makes a contiguous copy",
+        )
+    return numpy.frombuffer(data, numpy.uint8) if data.nbytes else numpy.empty(0, numpy.uint8)
+
+
+def _view(array: object) -> memoryview | None:
+    """The memory of host data; None where there is none to be had."""
+    for source in (lambda: array, lambda: host_array(array)):
+        try:
+            return memoryview(source())  # type: ignore[arg-type]
+        except (TypeError, ValueError, BufferError):
+            continue
+    return None

@@ -1,0 +1,420 @@
+"""What a backend offers: devices, programs and streams here, buffers and executables in `buffers` and `loaded`.
+
+The classes hold everything that is the same for every backend: checks of arguments, arithmetic of views, context
+managers, closing. A backend subclasses them and fills in the hooks, whose names start with an underscore.
+
+Closing is idempotent everywhere and legal in any order. A closed thing refuses to be used, and its memory goes back
+when the last program that needs it is closed and its launches are done.
+"""
+
+from __future__ import annotations
+
+import os
+from abc import abstractmethod
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from hipgraph_cb.errors import (
+    InvalidArgumentError,
+    NotFoundError,
+    OutOfRangeError,
+    UnimplementedError,
+)
+from hipgraph_cb.recording.validation import text
+from hipgraph_cb.runtime.buffer import Buffer, BufferView, byte_count, host_bytes
+from hipgraph_cb.runtime.executable import Executable, Export
+from hipgraph_cb.runtime.options import ProgramOptions
+from hipgraph_cb.runtime.resource import Resource
+
+if TYPE_CHECKING:
+    from hipgraph_cb.code_object.limits import DeviceLimits
+    from hipgraph_cb.code_object.target_id import TargetId
+    from hipgraph_cb.code_object.verify import VerifiedExecutable
+    from hipgraph_cb.foreign.memory import ForeignMemory
+    from hipgraph_cb.recording.command_buffer import CommandBuffer
+    from hipgraph_cb.recording.dependencies import JoinPolicy
+    from hipgraph_cb.recording.outputs import Check
+    from hipgraph_cb.recording.profile import Profile, Span
+    from hipgraph_cb.recording.recording import Recording
+
+__all__ = [
+    "DEFAULT_TIMEOUT",
+    "Buffer",
+    "BufferView",
+    "Device",
+    "Event",
+    "Executable",
+    "Export",
+    "Program",
+    "Resource",
+    "Stream",
+]
+
+DEFAULT_TIMEOUT = 120.0
+"""Seconds that a wait may take unless the device or the call says otherwise (P4)."""
+
+
+class Stream(Resource):
+    """Work in order. Work on different streams has no order between it."""
+
+    kind = "stream"
+
+    @property
+    @abstractmethod
+    def device(self) -> Device: ...
+
+    @abstractmethod
+    def synchronize(self, timeout: float | None = None) -> None:
+        """Wait until all work of this stream is done.
+
+        Args:
+            timeout: seconds; None takes the device's `timeout`.
+
+        Raises:
+            DeadlineExceededError: it was not done in time; the message says what was waited for.
+            HipError: the work failed.
+        """
+
+
+class Event(Resource):
+    """What one recording signals and another one waits for.
+
+    Attributes:
+        is_signalled: whether the last replay that signals or resets it has left it signalled. It follows the order in
+            which replays are called, not that in which they run.
+    """
+
+    kind = "event"
+    is_signalled = False
+
+    @property
+    @abstractmethod
+    def device(self) -> Device: ...
+
+
+class Program(Resource):
+    """A recording made ready for one device; replaying it costs one launch."""
+
+    kind = "program"
+
+    def __init__(self, recording: Recording) -> None:
+        self._recording = recording
+        self.label = recording.label
+
+    @property
+    def recording(self) -> Recording:
+        return self._recording
+
+    @property
+    @abstractmethod
+    def device(self) -> Device: ...
+
+    @abstractmethod
+    def replay(
+        self,
+        stream: Any = None,
+        bindings: Sequence[Any] | None = None,
+        mode: str = "graph",
+        check: Check | None = None,
+    ) -> None:
+        """Enqueue all commands once.
+
+        Args:
+            stream: a Stream of this device, a stream object or address of the runtime, or None for the device's own.
+            bindings: what stands in for the slots, one entry for each; None keeps those of the replay before.
+            mode: "graph" launches what was prepared; "stream" launches the same commands call by call, in the order of
+                the recording, for comparing.
+            check: run layer by layer, wait for each, and look at what its commands wrote: "nan" finds NaN where the
+                parameter points to a floating-point type, a callable gets every `recording.outputs.Output` and returns
+                None or True for good, False or a text for bad. Slots need `bindings` then.
+                "stream" replays, then launches the same commands call by call from the same bytes, and compares what
+                the two left: it finds what a rebind did not change, and barriers that are missing.
+
+        Raises:
+            CheckFailedError: an output fails the check; the message names the command, and no later layer was run. For
+                "stream" the message names the first command whose bytes differ, and the memory is as the calls left it.
+        """
+
+    def runtime_dot(self) -> str:
+        """What the runtime makes of the recording, drawn by the runtime itself; beside `recording.to_dot()`.
+
+        On HIP this is the output of hipGraphDebugDotPrint, a drawing for each graph. With slots in use, replay before.
+
+        Raises:
+            UnimplementedError: the backend has no graphs.
+            FailedPreconditionError: slots that nothing was bound to yet.
+            HipError: the runtime refused.
+        """
+        raise UnimplementedError(
+            "runtime_dot: this backend has no graphs of the runtime",
+            where=self.describe(),
+            next_step="open the device with backend='hip'",
+        )
+
+    def profile(self, repeats: int = 10, bindings: Sequence[Any] | None = None) -> Profile:
+        """Replay with every command timed, `repeats` times and once before, and wait.
+
+        On HIP the commands are launched call by call with events between them, so those of one layer run one after the
+        other; on HSA the times are those of the packets.
+
+        Args:
+            bindings: as for `replay`.
+
+        Raises:
+            OutOfRangeError: fewer than one repeat.
+            HipError, HsaError: the work failed.
+        """
+        from hipgraph_cb.recording.profile import Profile
+        from hipgraph_cb.recording.validation import integer
+
+        self.check_open("profile")
+        count = integer(repeats, "repeats")
+        if count == 0:
+            raise OutOfRangeError("profile: there is nothing to measure", found="0 repeats", allowed="1 or more")
+        self._time_commands(bindings)
+        return Profile.of_runs(self._recording, [self._time_commands(None) for _ in range(count)])
+
+    @abstractmethod
+    def _time_commands(self, bindings: Sequence[Any] | None) -> list[Span]:
+        """Replay once, wait, and give for each command when it ran."""
+
+    def __repr__(self) -> str:
+        return f"<{self.describe()}: {len(self._recording)} commands{', closed' if self._closed else ''}>"
+
+
+class Device(Resource):
+    """A GPU that memory, code objects and recordings are brought to.
+
+    Attributes:
+        name, target, limits: what the runtime states.
+        is_virtual: whether the kernels run on the CPU.
+        timeout: seconds that a wait may take by default; None waits for ever.
+    """
+
+    kind = "device"
+    backend = ""
+    name: str
+    target: TargetId
+    limits: DeviceLimits
+    ordinal: int
+    is_virtual: bool
+    timeout: float | None = DEFAULT_TIMEOUT
+
+    def allocate(self, size: int, label: str | None = None) -> Buffer:
+        """Uninitialised memory of `size` bytes, at least 1.
+
+        Raises:
+            InvalidArgumentError: not a positive number of bytes.
+            ResourceExhaustedError: the device has not that much left.
+        """
+        self.check_open("allocate")
+        text(label)
+        size = byte_count(size, "allocate", "size")
+        if size == 0:
+            raise InvalidArgumentError("allocate: a buffer needs at least one byte", found="0", allowed="1 or more")
+        return self._allocate(size, label)
+
+    def from_host(self, array: object, label: str | None = None) -> Buffer:
+        """A new buffer with a copy of host data: anything with the buffer protocol, contiguous in C order."""
+        self.check_open("from_host")
+        host = host_bytes(array, "from_host")
+        buffer = self.allocate(host.nbytes, label)
+        try:
+            buffer._write(0, host)
+        except BaseException:
+            buffer.close()
+            raise
+        return buffer
+
+    def import_buffer(self, memory: object, size: int | None = None, label: str | None = None) -> Buffer:
+        """A buffer of device memory that somebody else owns. It keeps `memory` alive and frees nothing.
+
+        What the producer says is enqueued before is waited for here, so that the data may be used on any stream.
+
+        Args:
+            memory: an object with `__dlpack__` on an AMD device or with `__cuda_array_interface__`, such as a tensor of
+                PyTorch or an array of CuPy or hip-python; or the address of device memory.
+            size: bytes; for an address only.
+
+        Raises:
+            InvalidArgumentError: no device memory, not contiguous, read-only, empty, or of another device.
+            OutOfRangeError: more bytes than were allocated at an address.
+            DeadlineExceededError: the producer's work took longer than the device's timeout.
+        """
+        self.check_open("import_buffer")
+        text(label)
+        if size is not None:
+            size = byte_count(size, "import_buffer", "size")
+        from hipgraph_cb.foreign.memory import foreign_memory
+
+        foreign = foreign_memory(memory, size, self._import_stream())
+        if foreign.device not in (None, self.ordinal):
+            raise InvalidArgumentError(
+                "import_buffer: the memory belongs to another device",
+                where=foreign.name,
+                found=f"device {foreign.device}",
+                allowed=f"device {self.ordinal}",
+            )
+        return self._import(foreign, label)
+
+    def load(self, source: str | os.PathLike[str] | bytes, label: str | None = None) -> Executable:
+        """Verify a code object for this device and load it. `source` is a path or the bytes.
+
+        Raises:
+            NotFoundError: there is no such file.
+            HipGraphError: malformed, or not for this device; see `executable.verify.verify`.
+        """
+        self.check_open("load")
+        text(label)
+        data, label = _code_object_bytes(source, label)
+        from hipgraph_cb.code_object.verify import verify
+
+        return self._load(verify(data, target=self.target, limits=self.limits), label)
+
+    def command_buffer(
+        self,
+        label: str | None = None,
+        binding_capacity: int = 0,
+        join: JoinPolicy | str | None = None,
+        validate: bool = True,
+        hazards: str = "ignore",
+        dependencies: str = "barriers",
+        update: str = "exec",
+        fill: str = "memset",
+    ) -> CommandBuffer:
+        """A recorder whose `end()` also makes the program for this device.
+
+        Args:
+            label: the name that messages and exports show.
+            binding_capacity: how many slots a replay may bind.
+            join: what a barrier between two wide layers becomes ("edges", "empty", "kernel", "auto"); None takes what
+                the environment variable HIPGRAPH_CB_JOIN says, else "auto".
+            validate: check every command; the rules of the recorder's states stay in force without it.
+            hazards: what `end` does about missing barriers: "ignore", "warn", or "raise" for those that are certain.
+            dependencies: "barriers", or "inferred" from what the commands read and write.
+            update: what a replay with other bindings does: "exec" changes the nodes of the executable graph that are
+                concerned, "reinstantiate" makes the graph anew. Both have the same effect; `exec` costs what changes.
+                The HSA backend, which writes packets for each replay, knows no difference.
+            fill: what a fill becomes on HIP: "memset", a node of the runtime, or "kernel", a launch of our own, for
+                memory that the runtime does not fill. The HSA backend has nothing but kernels for it.
+        """
+        from hipgraph_cb.recording.command_buffer import CommandBuffer
+
+        self.check_open("command_buffer")
+        options = ProgramOptions.checked(join, update, fill)
+        return CommandBuffer(
+            label=label,
+            binding_capacity=binding_capacity,
+            validate=validate,
+            limits=self.limits,
+            owner=self,
+            hazards=hazards,
+            dependencies=dependencies,
+            build=lambda recording: self._program(recording, None, options),
+        )
+
+    def program(
+        self,
+        recording: Recording,
+        resources: Mapping[int | str, Any] | None = None,
+        join: JoinPolicy | str | None = None,
+        update: str = "exec",
+        fill: str = "memset",
+    ) -> Program:
+        """Make a program of a recording; programs of one recording are independent.
+
+        Args:
+            recording: from a command buffer or from a file.
+            resources: buffers, views and executables by resource id or label, in place of those it was recorded with.
+            join, update, fill: as for `command_buffer`.
+
+        Raises:
+            NotFoundError: a resource is missing.
+            FailedPreconditionError: a resource is closed or belongs to another device.
+        """
+        from hipgraph_cb.recording.recording import Recording
+
+        self.check_open("program")
+        if not isinstance(recording, Recording):
+            raise InvalidArgumentError(
+                "program: not a recording",
+                found=type(recording).__name__,
+                allowed="a Recording",
+                next_step="a command buffer that has ended has one: command_buffer.recording",
+            )
+        if resources is not None and not isinstance(resources, Mapping):
+            raise InvalidArgumentError(
+                "program: resources are no mapping",
+                found=type(resources).__name__,
+                allowed="a dict of buffers and executables by resource id or label",
+            )
+        return self._program(recording, resources, ProgramOptions.checked(join, update, fill))
+
+    def event(self, label: str | None = None) -> Event:
+        """A new event, not signalled. Recordings signal it, reset it and wait for it; see `CommandBuffer`."""
+        self.check_open("event")
+        text(label)
+        return self._event(label)
+
+    def stream(self, label: str | None = None) -> Stream:
+        """A new stream."""
+        self.check_open("stream")
+        text(label)
+        return self._stream(label)
+
+    @abstractmethod
+    def synchronize(self, timeout: float | None = None) -> None:
+        """Wait until the work of every stream of this device is done. Raises what `Stream.synchronize` raises."""
+
+    def fault_report(self) -> str | None:
+        """The text of the last fault of a kernel, where the device can tell (a virtual one); else None."""
+        return None
+
+    def __repr__(self) -> str:
+        return f"<{self.backend} device {self.ordinal}: {self.name}, {self.target}>"
+
+    def describe(self) -> str:
+        return f"{self.backend} device {self.ordinal}"
+
+    @abstractmethod
+    def _allocate(self, size: int, label: str | None) -> Buffer: ...
+
+    def _import_stream(self) -> int | None:
+        """The stream that a DLPack producer is told to order its work before."""
+        return None
+
+    def _import(self, memory: ForeignMemory, label: str | None) -> Buffer:
+        raise UnimplementedError(f"import_buffer: the {self.backend} backend takes no memory of others")
+
+    @abstractmethod
+    def _load(self, verified: VerifiedExecutable, label: str | None) -> Executable: ...
+
+    @abstractmethod
+    def _program(
+        self, recording: Recording, resources: Mapping[int | str, Any] | None, options: ProgramOptions
+    ) -> Program: ...
+
+    def _event(self, label: str | None) -> Event:
+        raise UnimplementedError(f"event: the {self.backend} backend has no events", where=self.describe())
+
+    @abstractmethod
+    def _stream(self, label: str | None) -> Stream: ...
+
+
+def _code_object_bytes(source: object, label: str | None) -> tuple[bytes, str | None]:
+    from pathlib import Path
+
+    if isinstance(source, (bytes, bytearray, memoryview)):
+        return bytes(source), label
+    try:
+        path = Path(source)  # type: ignore[arg-type]
+    except TypeError:
+        raise InvalidArgumentError(
+            "load: not a code object", found=type(source).__name__, allowed="a path or bytes"
+        ) from None
+    try:
+        return path.read_bytes(), path.name if label is None else label
+    except FileNotFoundError:
+        raise NotFoundError("load: no such file", found=str(path)) from None
+    except OSError as error:
+        raise NotFoundError("load: the file cannot be read", found=f"{path}: {error.strerror}") from error

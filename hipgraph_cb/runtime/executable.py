@@ -1,0 +1,126 @@
+"""Executables on a device, and their exports: the kernels that can be dispatched."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+from weakref import WeakValueDictionary
+
+from hipgraph_cb.errors import NotFoundError
+from hipgraph_cb.runtime.buffer import BufferView
+from hipgraph_cb.runtime.resource import Resource
+
+if TYPE_CHECKING:
+    from hipgraph_cb.code_object.kernel_args import KernargLayout, Parameter
+    from hipgraph_cb.code_object.target_id import TargetId
+    from hipgraph_cb.code_object.verify import VerifiedExecutable, VerifiedExport
+    from hipgraph_cb.runtime.buffer import Buffer
+    from hipgraph_cb.runtime.device import Device
+
+
+class Export:
+    """One kernel of a loaded executable."""
+
+    __slots__ = ("__weakref__", "executable", "name", "verified")
+
+    def __init__(self, executable: Executable, verified: VerifiedExport) -> None:
+        self.executable = executable
+        self.verified = verified
+        self.name: str = verified.name
+
+    @property
+    def parameters(self) -> tuple[Parameter, ...]:
+        return self.verified.parameters
+
+    @property
+    def layout(self) -> KernargLayout:
+        return self.verified.layout
+
+    @property
+    def workgroup_size(self) -> tuple[int, int, int] | None:
+        """The size that the code object requires, or None if the dispatch chooses."""
+        return self.verified.required_workgroup_size
+
+    def __repr__(self) -> str:
+        return f"<kernel {self.name} of {self.executable.describe()}>"
+
+
+class Executable(Resource):
+    """A verified code object, loaded on a device: `executable[name]` is a kernel, iterating gives the names."""
+
+    kind = "executable"
+
+    def __init__(self, device: Device, verified: VerifiedExecutable, label: str | None = None) -> None:
+        self._device = device
+        self._verified = verified
+        self.label = label
+        self._exports: WeakValueDictionary[str, Export] = WeakValueDictionary()  # they hold the executable
+
+    @property
+    def device(self) -> Device:
+        return self._device
+
+    @property
+    def verified(self) -> VerifiedExecutable:
+        return self._verified
+
+    @property
+    def target(self) -> TargetId:
+        return self._verified.target
+
+    def __getitem__(self, name: str) -> Export:
+        """The kernel called `name`.
+
+        Raises:
+            NotFoundError: there is none, or verification refused this one (the reason is in the message).
+        """
+        export = self._exports.get(name)
+        if export is None:
+            export = self._exports[name] = Export(self, self._find(name))
+        return export
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._verified.exports)
+
+    def __len__(self) -> int:
+        return len(self._verified.exports)
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._verified.exports
+
+    def global_(self, name: str) -> BufferView:
+        """The global variable called `name`, as a view of device memory that keeps the executable alive.
+
+        Raises:
+            NotFoundError: the code object has no such variable.
+        """
+        self.check_open("global_")
+        buffer = self._global(name)
+        return BufferView(buffer, 0, buffer.size)
+
+    def _find(self, name: str) -> VerifiedExport:
+        self.check_open("executable[...]")
+        verified = self._verified.exports.get(name)
+        if verified is not None:
+            return verified
+        reason = self._verified.refused.get(name)
+        if reason is not None:
+            raise NotFoundError(
+                f"executable[...]: the kernel {name!r} was refused at load",
+                where=self.describe(),
+                found=str(reason),
+                allowed=self._listed(),
+            )
+        raise NotFoundError(
+            "executable[...]: no such kernel", where=self.describe(), found=repr(name), allowed=self._listed()
+        )
+
+    def _listed(self) -> str:
+        return ", ".join(sorted(self._verified.exports)) or "nothing: no kernel of this code object was accepted"
+
+    @abstractmethod
+    def _global(self, name: str) -> Buffer: ...
+
+    def __repr__(self) -> str:
+        return f"<{self.describe()} with {len(self)} kernels on {self._device.name}>"

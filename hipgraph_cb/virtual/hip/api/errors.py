@@ -1,0 +1,45 @@
+"""Error names, texts and the last error of a thread."""
+
+from __future__ import annotations
+
+import threading
+
+from hipgraph_cb.virtual.hip.codes import NAMES, TEXTS, Code
+from hipgraph_cb.virtual.hip.function_table import INT, POINTER, api
+from hipgraph_cb.virtual.hip.native import require, static_text, store_pointer
+from hipgraph_cb.virtual.hip.objects.runtime import HipRuntime
+
+_UNKNOWN = static_text("hipErrorUnknown")
+
+
+@api("hipGetErrorName", INT, result=POINTER, on_error=_UNKNOWN, remembers=False, fallback="hipErrorDeinitialized")
+def get_error_name(runtime: HipRuntime, code: int) -> int:
+    return static_text(NAMES.get(code, "hipErrorUnknown"))
+
+
+@api("hipGetErrorString", INT, result=POINTER, on_error=_UNKNOWN, remembers=False, fallback="driver shutting down")
+def get_error_string(runtime: HipRuntime, code: int) -> int:
+    return static_text(TEXTS.get(code, "unknown error"))
+
+
+@api("hipDrvGetErrorName", INT, POINTER)
+def driver_get_error_name(runtime: HipRuntime, code: int, out: int) -> None:
+    require(code in NAMES and out)
+    store_pointer(out, static_text(NAMES[code]))
+
+
+@api("hipDrvGetErrorString", INT, POINTER)
+def driver_get_error_string(runtime: HipRuntime, code: int, out: int) -> None:
+    require(code in TEXTS and out)
+    store_pointer(out, static_text(TEXTS[code]))
+
+
+@api("hipGetLastError", remembers=False)
+@api("hipExtGetLastError", remembers=False)
+def get_last_error(runtime: HipRuntime) -> int:
+    return runtime.last_errors.pop(threading.get_ident(), Code.SUCCESS)
+
+
+@api("hipPeekAtLastError", remembers=False)
+def peek_at_last_error(runtime: HipRuntime) -> int:
+    return runtime.last_errors.get(threading.get_ident(), Code.SUCCESS)

@@ -1,0 +1,291 @@
+"""Copies of rows: 2-D and 3-D, by the plain functions and by the structures of the runtime and driver interfaces."""
+
+from __future__ import annotations
+
+from ctypes import addressof
+from dataclasses import dataclass, replace
+
+from hipgraph_cb.virtual.callbacks import CallError
+from hipgraph_cb.virtual.hip.api.copies import DEFAULT, DIRECTIONS, is_pageable
+from hipgraph_cb.virtual.hip.codes import Code
+from hipgraph_cb.virtual.hip.function_table import HANDLE, INT, POINTER, SIZE, api
+from hipgraph_cb.virtual.hip.native import load_bytes, require
+from hipgraph_cb.virtual.hip.objects.runtime import HipRuntime
+from hipgraph_cb.virtual.hip.objects.stream import Stream, wait_for_streams
+from hipgraph_cb.virtual.hip.objects.submit import run_now, submit
+from hipgraph_cb.virtual.hip.objects.work import CopyBox, Fill, refuse_freed
+from hipgraph_cb.virtual.hip.structures import (
+    SIZE_OF_3D,
+    SIZE_OF_DRIVER_3D,
+    DriverMemcpy2D,
+    DriverMemcpy3D,
+    Extent,
+    Memcpy3DParams,
+    Memcpy3DPeerParams,
+    PitchedPointer,
+)
+
+_HOST, _DEVICE, _ARRAY, _UNIFIED = 1, 2, 10, 11
+
+
+@dataclass(frozen=True)
+class _Side:
+    address: int
+    pitch: int
+    slice: int
+
+
+def _check_reach(runtime: HipRuntime, side: _Side, width: int, height: int, depth: int) -> None:
+    """All rows lie in the allocation that they begin in."""
+    refuse_freed(runtime, side.address)
+    allocation = runtime.allocations.find(side.address)
+    if allocation is None or not (width and height and depth):
+        return
+    end = side.address + (depth - 1) * side.slice + (height - 1) * side.pitch + width
+    if end > allocation.address + allocation.size:
+        raise CallError(Code.INVALID_VALUE, runtime.memory.describe(side.address, end - side.address))
+
+
+def _box(
+    runtime: HipRuntime, target: _Side, source: _Side, extent: tuple[int, int, int], parameters: bytes = b""
+) -> CopyBox:
+    for side in (target, source):
+        _check_reach(runtime, side, *extent)
+    return CopyBox(
+        target.address, target.pitch, target.slice, source.address, source.pitch, source.slice, *extent, parameters
+    )
+
+
+# -- 2-D ---------------------------------------------------------------------------------------------------------------
+
+
+def _plane(
+    runtime: HipRuntime, target: int, target_pitch: int, source: int, source_pitch: int, width: int, height: int,
+    direction: int,
+) -> CopyBox | None:  # fmt: skip
+    """The rows of hipMemcpy2D; None when there is nothing to copy."""
+    require(target and source)
+    require(direction in DIRECTIONS, Code.INVALID_MEMCPY_DIRECTION)
+    if not (width and height):
+        return None
+    require(target_pitch >= width and source_pitch >= width, Code.INVALID_PITCH_VALUE)
+    return _box(runtime, _Side(target, target_pitch, 0), _Side(source, source_pitch, 0), (width, height, 1))
+
+
+def _run(runtime: HipRuntime, stream: Stream, box: CopyBox | None) -> None:
+    if box is not None:
+        run_now(runtime, stream, box)
+
+
+def _run_async(runtime: HipRuntime, stream: Stream, box: CopyBox | None) -> None:
+    """Pageable memory on either side makes the call wait: there is no staging of rows."""
+    if box is None or submit(runtime, stream, box) is None:
+        return
+    if is_pageable(runtime, box.source) or is_pageable(runtime, box.destination):
+        wait_for_streams(runtime.gate, [stream])
+
+
+@api("hipMemcpy2D", POINTER, SIZE, POINTER, SIZE, SIZE, SIZE, INT)
+def memcpy_2d(
+    runtime: HipRuntime, target: int, target_pitch: int, source: int, source_pitch: int, width: int, height: int,
+    direction: int,
+) -> None:  # fmt: skip
+    plane = _plane(runtime, target, target_pitch, source, source_pitch, width, height, direction)
+    _run(runtime, runtime.gpu.null_stream, plane)
+
+
+@api("hipMemcpy2DAsync", POINTER, SIZE, POINTER, SIZE, SIZE, SIZE, INT, HANDLE)
+def memcpy_2d_async(
+    runtime: HipRuntime, target: int, target_pitch: int, source: int, source_pitch: int, width: int, height: int,
+    direction: int, stream: int,
+) -> None:  # fmt: skip
+    plane = _plane(runtime, target, target_pitch, source, source_pitch, width, height, direction)
+    _run_async(runtime, runtime.stream(stream), plane)
+
+
+@api("hipMemcpy2D_spt", POINTER, SIZE, POINTER, SIZE, SIZE, SIZE, INT)
+def memcpy_2d_per_thread(
+    runtime: HipRuntime, target: int, target_pitch: int, source: int, source_pitch: int, width: int, height: int,
+    direction: int,
+) -> None:  # fmt: skip
+    plane = _plane(runtime, target, target_pitch, source, source_pitch, width, height, direction)
+    _run(runtime, runtime.stream(2), plane)
+
+
+@api("hipMemcpy2DAsync_spt", POINTER, SIZE, POINTER, SIZE, SIZE, SIZE, INT, HANDLE)
+def memcpy_2d_async_per_thread(
+    runtime: HipRuntime, target: int, target_pitch: int, source: int, source_pitch: int, width: int, height: int,
+    direction: int, stream: int,
+) -> None:  # fmt: skip
+    memcpy_2d_async(runtime, target, target_pitch, source, source_pitch, width, height, direction, stream or 2)
+
+
+def _driver_2d(runtime: HipRuntime, address: int) -> CopyBox | None:
+    require(address)
+    given = DriverMemcpy2D.from_address(address)
+    sides = []
+    for prefix in ("dst", "src"):
+        base = _driver_base(runtime, given, prefix)
+        pitch = getattr(given, f"{prefix}Pitch") or given.WidthInBytes
+        require(pitch >= given.WidthInBytes)
+        sides.append(_Side(base + getattr(given, f"{prefix}Y") * pitch + getattr(given, f"{prefix}XInBytes"), pitch, 0))
+    if not (given.WidthInBytes and given.Height):
+        return None
+    return _box(runtime, sides[0], sides[1], (given.WidthInBytes, given.Height, 1))
+
+
+@api("hipMemcpyParam2D", POINTER)
+@api("hipDrvMemcpy2DUnaligned", POINTER)
+def memcpy_param_2d(runtime: HipRuntime, parameters: int) -> None:
+    _run(runtime, runtime.gpu.null_stream, _driver_2d(runtime, parameters))
+
+
+@api("hipMemcpyParam2DAsync", POINTER, HANDLE)
+def memcpy_param_2d_async(runtime: HipRuntime, parameters: int, stream: int) -> None:
+    _run_async(runtime, runtime.stream(stream), _driver_2d(runtime, parameters))
+
+
+# -- fills of rows and boxes -------------------------------------------------------------------------------------------
+
+
+def _fill_box(runtime: HipRuntime, pointer: PitchedPointer, value: int, extent: Extent) -> list[Fill]:
+    """One fill of rows per plane."""
+    width, height, depth = extent.width, extent.height, extent.depth
+    if not (width and height and depth):
+        return []
+    require(pointer.ptr and pointer.pitch >= width)
+    plane = pointer.pitch * (pointer.ysize or height)
+    _check_reach(runtime, _Side(pointer.ptr, pointer.pitch, plane), width, height, depth)
+    require(not is_pageable(runtime, pointer.ptr))
+    return [Fill(pointer.ptr + z * plane, value, 1, width, height, pointer.pitch) for z in range(depth)]
+
+
+@api("hipMemset3D", PitchedPointer, INT, Extent)
+def memset_3d(runtime: HipRuntime, pointer: PitchedPointer, value: int, extent: Extent) -> None:
+    for fill in _fill_box(runtime, pointer, value, extent):
+        run_now(runtime, runtime.gpu.null_stream, fill)
+
+
+@api("hipMemset3D_spt", PitchedPointer, INT, Extent)
+def memset_3d_per_thread(runtime: HipRuntime, pointer: PitchedPointer, value: int, extent: Extent) -> None:
+    for fill in _fill_box(runtime, pointer, value, extent):
+        run_now(runtime, runtime.stream(2), fill)
+
+
+@api("hipMemset3DAsync_spt", PitchedPointer, INT, Extent, HANDLE)
+def memset_3d_async_per_thread(
+    runtime: HipRuntime, pointer: PitchedPointer, value: int, extent: Extent, stream: int
+) -> None:
+    memset_3d_async(runtime, pointer, value, extent, stream or 2)
+
+
+@api("hipMemset3DAsync", PitchedPointer, INT, Extent, HANDLE)
+def memset_3d_async(runtime: HipRuntime, pointer: PitchedPointer, value: int, extent: Extent, stream: int) -> None:
+    target = runtime.stream(stream)
+    for fill in _fill_box(runtime, pointer, value, extent):
+        submit(runtime, target, fill)
+
+
+# -- 3-D ---------------------------------------------------------------------------------------------------------------
+
+
+def box_of_3d(runtime: HipRuntime, address: int) -> CopyBox:
+    """What a hipMemcpy3DParms asks for; an extent with a zero is a copy of nothing."""
+    require(address)
+    given = Memcpy3DParams.from_address(address)
+    require(not given.srcArray and not given.dstArray, Code.NOT_SUPPORTED, "the virtual GPU has no arrays")
+    require(given.srcPtr.ptr and given.dstPtr.ptr)
+    require(given.kind in DIRECTIONS, Code.INVALID_MEMCPY_DIRECTION)
+    extent = given.extent.width, given.extent.height, given.extent.depth
+    sides = []
+    for pointer, position in ((given.dstPtr, given.dstPos), (given.srcPtr, given.srcPos)):
+        pitch = pointer.pitch
+        require(pitch >= pointer.xsize, Code.INVALID_PITCH_VALUE)
+        if not pitch:
+            require(runtime.profile.copy_accepts_no_pitch)
+            pitch = extent[0]
+        require(position.x + extent[0] <= pitch)
+        plane = pitch * pointer.ysize
+        sides.append(_Side(pointer.ptr + position.z * plane + position.y * pitch + position.x, pitch, plane))
+    box = _box(runtime, sides[0], sides[1], extent, load_bytes(address, SIZE_OF_3D))
+    return replace(box, direction=given.kind)
+
+
+@api("hipMemcpy3D", POINTER)
+def memcpy_3d(runtime: HipRuntime, parameters: int) -> None:
+    _run(runtime, runtime.gpu.null_stream, box_of_3d(runtime, parameters))
+
+
+@api("hipMemcpy3D_spt", POINTER)
+def memcpy_3d_per_thread(runtime: HipRuntime, parameters: int) -> None:
+    _run(runtime, runtime.stream(2), box_of_3d(runtime, parameters))
+
+
+@api("hipMemcpy3DAsync_spt", POINTER, HANDLE)
+def memcpy_3d_async_per_thread(runtime: HipRuntime, parameters: int, stream: int) -> None:
+    memcpy_3d_async(runtime, parameters, stream or 2)
+
+
+def _between_devices(runtime: HipRuntime, address: int) -> CopyBox:
+    """What a hipMemcpy3DPeerParms asks for: a box between two devices."""
+    require(address)
+    given = Memcpy3DPeerParams.from_address(address)
+    runtime.gpu_at(given.srcDevice), runtime.gpu_at(given.dstDevice)
+    plain = Memcpy3DParams(kind=DEFAULT)
+    for name in ("srcArray", "srcPos", "srcPtr", "dstArray", "dstPos", "dstPtr", "extent"):
+        setattr(plain, name, getattr(given, name))
+    return box_of_3d(runtime, addressof(plain))
+
+
+@api("hipMemcpy3DPeer", POINTER)
+def memcpy_3d_peer(runtime: HipRuntime, parameters: int) -> None:
+    _run(runtime, runtime.gpu.null_stream, _between_devices(runtime, parameters))
+
+
+@api("hipMemcpy3DPeerAsync", POINTER, HANDLE)
+def memcpy_3d_peer_async(runtime: HipRuntime, parameters: int, stream: int) -> None:
+    _run_async(runtime, runtime.stream(stream), _between_devices(runtime, parameters))
+
+
+@api("hipMemcpy3DAsync", POINTER, HANDLE)
+def memcpy_3d_async(runtime: HipRuntime, parameters: int, stream: int) -> None:
+    _run_async(runtime, runtime.stream(stream), box_of_3d(runtime, parameters))
+
+
+def box_of_driver_3d(runtime: HipRuntime, address: int) -> CopyBox:
+    """What a HIP_MEMCPY3D asks for; a pitch of 0 means rows without a gap."""
+    require(address)
+    given = DriverMemcpy3D.from_address(address)
+    extent = given.WidthInBytes, given.Height, given.Depth
+    require(extent[0] or runtime.profile.driver_copy_accepts_no_width)
+    sides = []
+    for prefix in ("dst", "src"):
+        base = _driver_base(runtime, given, prefix)
+        pitch = getattr(given, f"{prefix}Pitch") or extent[0]
+        height = getattr(given, f"{prefix}Height") or extent[1]
+        x, y, z = (getattr(given, f"{prefix}{name}") for name in ("XInBytes", "Y", "Z"))
+        require(pitch >= extent[0])
+        sides.append(_Side(base + z * pitch * height + y * pitch + x, pitch, pitch * height))
+    return _box(runtime, sides[0], sides[1], extent, load_bytes(address, SIZE_OF_DRIVER_3D))
+
+
+def _driver_base(runtime: HipRuntime, given: DriverMemcpy2D | DriverMemcpy3D, prefix: str) -> int:
+    kind = getattr(given, f"{prefix}MemoryType")
+    if kind == _ARRAY:
+        raise CallError(Code.NOT_SUPPORTED, "the virtual GPU has no arrays")
+    if kind == _UNIFIED:
+        require(runtime.profile.driver_copy_accepts_unified)
+    require(kind in (_HOST, _DEVICE, _UNIFIED))
+    address = int(getattr(given, prefix + ("Host" if kind == _HOST else "Device")))
+    require(address)
+    return address
+
+
+@api("hipDrvMemcpy3D", POINTER)
+def driver_memcpy_3d(runtime: HipRuntime, parameters: int) -> None:
+    _run(runtime, runtime.gpu.null_stream, box_of_driver_3d(runtime, parameters))
+
+
+@api("hipDrvMemcpy3DAsync", POINTER, HANDLE)
+def driver_memcpy_3d_async(runtime: HipRuntime, parameters: int, stream: int) -> None:
+    _run_async(runtime, runtime.stream(stream), box_of_driver_3d(runtime, parameters))

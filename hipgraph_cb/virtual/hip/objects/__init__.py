@@ -1,0 +1,1 @@
+"""What exists in the virtual HIP runtime: streams, graphs, modules, memory."""

@@ -1,0 +1,157 @@
+"""The state behind all functions of the virtual libamdhip64."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from hipgraph_cb.errors import NotFoundError
+from hipgraph_cb.virtual.callbacks import CallError, CallGate
+from hipgraph_cb.virtual.handles import HandleTable
+from hipgraph_cb.virtual.hip.codes import Code
+from hipgraph_cb.virtual.hip.objects.allocations import Allocations
+from hipgraph_cb.virtual.hip.objects.gpu import Gpu
+from hipgraph_cb.virtual.hip.objects.stream import Stream
+from hipgraph_cb.virtual.hip.profile import PROFILES
+from hipgraph_cb.virtual.machine import Machine
+
+if TYPE_CHECKING:
+    from hipgraph_cb.virtual.hip.api.graph_memory import GraphMemory
+    from hipgraph_cb.virtual.hip.api.libraries import Kernel, Library
+    from hipgraph_cb.virtual.hip.api.modules import Module
+    from hipgraph_cb.virtual.hip.api.pools import Pool
+    from hipgraph_cb.virtual.hip.api.registration import FatBinary
+    from hipgraph_cb.virtual.hip.api.user_objects import UserObject
+    from hipgraph_cb.virtual.hip.objects.capture import Capture
+    from hipgraph_cb.virtual.hip.objects.event import Event
+    from hipgraph_cb.virtual.hip.objects.executable_graph import ExecutableGraph
+    from hipgraph_cb.virtual.hip.objects.graph import Graph, Node
+    from hipgraph_cb.virtual.hip.objects.kernels import Function, Shape
+
+_STREAM_LEGACY, _STREAM_PER_THREAD = 1, 2
+
+
+class Context:
+    """A context of a device."""
+
+    def __init__(self, ordinal: int, flags: int = 0) -> None:
+        self.ordinal = ordinal
+        self.flags = flags
+        self.handle = 0
+        self.references = 0
+
+
+class ThreadState(threading.local):
+    """What HIP keeps per thread."""
+
+    def __init__(self) -> None:
+        self.device = 0
+        self.streams: dict[int, Stream] = {}
+        self.contexts: list[Context] = []
+        self.device_without_contexts = 0
+        self.capture_mode = 0
+        self.call_configurations: list[tuple[Shape, Shape, int, int]] = []
+        self.call_arguments = bytearray()
+
+
+class HipRuntime:
+    """All state of the virtual library; functions of `FUNCTIONS` get it as their first argument.
+
+    Attributes:
+        address_of: where the library exports a function.
+    """
+
+    def __init__(self, machine: Machine, gate: CallGate) -> None:
+        self.gate = gate
+        self.settings = settings = machine.settings
+        self.profile = PROFILES[settings.profile]
+        self.thread = ThreadState()
+        self.memory = machine.memory
+        self.gpus = [Gpu(gpu.ordinal, gpu.target, gpu.model, gpu.worker) for gpu in machine.gpus]
+        self.allocations = Allocations(self.memory, settings.memory)
+        self.streams: HandleTable[Stream] = HandleTable(Code.INVALID_HANDLE, "hipStream_t")
+        self.events: HandleTable[Event] = HandleTable(Code.INVALID_HANDLE, "hipEvent_t")
+        self.modules: HandleTable[Module] = HandleTable(Code.NOT_FOUND, "hipModule_t")
+        self.functions: HandleTable[Function] = HandleTable(Code.INVALID_VALUE, "hipFunction_t")
+        self.graphs: HandleTable[Graph] = HandleTable(Code.INVALID_VALUE, "hipGraph_t")
+        self.nodes: HandleTable[Node] = HandleTable(Code.INVALID_VALUE, "hipGraphNode_t")
+        self.executable_graphs: HandleTable[ExecutableGraph] = HandleTable(Code.INVALID_VALUE, "hipGraphExec_t")
+        self.contexts: HandleTable[Context] = HandleTable(Code.INVALID_CONTEXT, "hipCtx_t")
+        self.primary_contexts = [self._primary_context(gpu.ordinal) for gpu in self.gpus]
+        self.limits: dict[tuple[int, int], int] = {}
+        self.fat_binaries: HandleTable[FatBinary] = HandleTable(Code.INVALID_VALUE, "registered fat binary")
+        self.host_functions: dict[int, tuple[FatBinary, str]] = {}
+        self.host_variables: dict[int, tuple[FatBinary, str]] = {}
+        self.captures: set[Capture] = set()
+        self.pools: HandleTable[Pool] = HandleTable(Code.INVALID_VALUE, "hipMemPool_t")
+        self.default_pools: dict[int, int] = {}
+        self.current_pools: dict[int, int] = {}
+        self.user_objects: HandleTable[UserObject] = HandleTable(Code.INVALID_VALUE, "hipUserObject_t")
+        self.graph_memory: dict[int, GraphMemory] = {}
+        self.graph_memory_high: dict[int, int] = {}
+        self.libraries: HandleTable[Library] = HandleTable(Code.INVALID_HANDLE, "hipLibrary_t")
+        self.kernels: HandleTable[Kernel] = HandleTable(Code.INVALID_HANDLE, "hipKernel_t")
+        self.address_of: Callable[[str], int] = lambda name: 0
+        self.advice: dict[tuple[int, int], int] = {}
+        self.synchronous_ranges: set[int] = set()
+        self.last_errors: dict[int, int] = {}
+        gate.remembered = self.last_errors
+        gate.remember = self._remember
+
+    def _primary_context(self, ordinal: int) -> Context:
+        context = Context(ordinal)
+        context.handle = self.contexts.add(context)
+        return context
+
+    # -- the calling thread ----------------------------------------------------------------------------------------
+
+    @property
+    def gpu(self) -> Gpu:
+        """The calling thread's current device."""
+        return self.gpus[self.thread.device]
+
+    def gpu_at(self, ordinal: int) -> Gpu:
+        if not 0 <= ordinal < len(self.gpus):
+            raise CallError(Code.INVALID_DEVICE)
+        return self.gpus[ordinal]
+
+    def stream(self, handle: int) -> Stream:
+        """The stream behind a hipStream_t: 0 and hipStreamLegacy are the null stream of the current device."""
+        if handle in (0, _STREAM_LEGACY):
+            return self.gpu.null_stream
+        if handle == _STREAM_PER_THREAD:
+            return self._stream_of_thread()
+        return self.streams[handle]
+
+    def is_stream(self, handle: int) -> bool:
+        """Whether `stream` finds one."""
+        return handle in (0, _STREAM_LEGACY, _STREAM_PER_THREAD) or handle in self.streams
+
+    def _stream_of_thread(self) -> Stream:
+        streams = self.thread.streams
+        if self.thread.device not in streams:
+            stream = streams[self.thread.device] = Stream(self.gpu)
+            self.gpu.streams.add(stream)
+        return streams[self.thread.device]
+
+    def _remember(self, code: int) -> None:
+        thread = threading.get_ident()
+        if code and code not in self.profile.forgotten_codes:
+            self.last_errors[thread] = int(code)
+        elif not code and not self.profile.last_error_is_sticky:
+            self.last_errors.pop(thread, None)
+
+    @contextmanager
+    def following(self, name: str) -> Iterator[None]:
+        """Follow another profile while the context is open."""
+        if name not in PROFILES:
+            raise NotFoundError("no such profile", found=repr(name), allowed=", ".join(PROFILES))
+        with self.gate.lock:
+            before, self.profile = self.profile, PROFILES[name]
+        try:
+            yield
+        finally:
+            with self.gate.lock:
+                self.profile = before

@@ -1,0 +1,46 @@
+"""Enqueueing one piece of work on a stream, or capturing it."""
+
+from __future__ import annotations
+
+from hipgraph_cb.virtual.callbacks import CallError
+from hipgraph_cb.virtual.hip.codes import Code
+from hipgraph_cb.virtual.hip.objects.capture import forbid_legacy_call
+from hipgraph_cb.virtual.hip.objects.runtime import HipRuntime
+from hipgraph_cb.virtual.hip.objects.stream import Stream, wait_for_streams
+from hipgraph_cb.virtual.hip.objects.work import Work
+from hipgraph_cb.virtual.worker import Operation
+
+
+def submit(runtime: HipRuntime, stream: Stream, work: Work) -> Operation | None:
+    """Put `work` at the end of `stream`; None when the stream is capturing and it became a node."""
+    if stream.capture is not None:
+        stream.capture.add(runtime, stream, work)
+        return None
+    if stream.is_null:
+        forbid_legacy_call(runtime)
+    gpu = stream.gpu
+
+    def step(operation: Operation) -> bool:
+        work.run(runtime, gpu, operation)
+        return True
+
+    return stream.enqueue(step, work.label)
+
+
+def run_now(runtime: HipRuntime, stream: Stream, work: Work) -> None:
+    """Do `work` in order with `stream` and return when it is over."""
+    forbid_in_capture(stream)
+    if stream.is_null:
+        forbid_legacy_call(runtime)
+    if stream.is_idle:
+        work.run(runtime, stream.gpu, None)
+        return
+    submit(runtime, stream, work)
+    wait_for_streams(runtime.gate, stream.group())
+
+
+def forbid_in_capture(stream: Stream, code: int = Code.STREAM_CAPTURE_UNSUPPORTED) -> None:
+    """A call that may not be made while this stream is being captured spoils the capture."""
+    if stream.capture is not None:
+        stream.capture.is_invalid = True
+        raise CallError(code)

@@ -1,0 +1,44 @@
+"""What AMD's library exports beyond this one. A client that imports these names can be loaded; calls are refused."""
+
+from __future__ import annotations
+
+from hipgraph_cb.virtual.callbacks import CallError
+from hipgraph_cb.virtual.hsa.function_table import api
+from hipgraph_cb.virtual.hsa.objects.runtime import HsaRuntime
+from hipgraph_cb.virtual.hsa.status import Status
+
+_NAMES = """
+hsa_agent_get_exception_policies hsa_cache_get_info hsa_isa_get_exception_policies hsa_isa_get_round_method
+hsa_soft_queue_create hsa_code_object_deserialize hsa_code_object_destroy hsa_code_object_get_info
+hsa_code_object_get_symbol hsa_code_object_get_symbol_from_name hsa_code_object_iterate_symbols
+hsa_code_object_serialize hsa_code_symbol_get_info hsa_executable_load_code_object
+hsa_ext_program_create hsa_ext_program_destroy hsa_ext_program_add_module hsa_ext_program_iterate_modules
+hsa_ext_program_get_info hsa_ext_program_finalize
+hsa_ext_image_clear hsa_ext_image_copy hsa_ext_image_create hsa_ext_image_create_v2
+hsa_ext_image_create_with_layout hsa_ext_image_data_get_info hsa_ext_image_data_get_info_with_layout
+hsa_ext_image_destroy hsa_ext_image_export hsa_ext_image_get_capability hsa_ext_image_get_capability_with_layout
+hsa_ext_image_import hsa_ext_sampler_create hsa_ext_sampler_create_v2 hsa_ext_sampler_destroy
+hsa_amd_image_create hsa_amd_image_get_info_max_dim
+hsa_amd_interop_map_buffer hsa_amd_interop_unmap_buffer hsa_amd_memory_migrate
+hsa_amd_ipc_memory_attach hsa_amd_ipc_memory_create hsa_amd_ipc_memory_detach hsa_amd_ipc_signal_attach
+hsa_amd_ipc_signal_create
+hsa_amd_svm_attributes_get hsa_amd_svm_attributes_set hsa_amd_svm_prefetch_async
+hsa_amd_portable_export_dmabuf hsa_amd_portable_export_dmabuf_v2 hsa_amd_portable_close_dmabuf
+hsa_amd_vmem_address_reserve hsa_amd_vmem_address_reserve_align hsa_amd_vmem_address_free
+hsa_amd_vmem_handle_create hsa_amd_vmem_handle_release hsa_amd_vmem_map hsa_amd_vmem_unmap
+hsa_amd_vmem_set_access hsa_amd_vmem_get_access hsa_amd_vmem_export_shareable_handle
+hsa_amd_vmem_import_shareable_handle hsa_amd_vmem_retain_alloc_handle
+hsa_amd_vmem_get_alloc_properties_from_handle
+hsa_amd_enable_logging hsa_amd_agent_set_async_scratch_limit hsa_amd_spm_acquire hsa_amd_spm_release
+hsa_amd_spm_set_dest_buffer
+"""
+
+
+def _export(name: str) -> None:
+    @api(name)
+    def refuse(runtime: HsaRuntime) -> None:
+        raise CallError(Status.NOT_SUPPORTED, "the virtual GPU does not have this")
+
+
+for _name in _NAMES.split():
+    _export(_name)

@@ -1,0 +1,1 @@
+"""What exists in the virtual HSA runtime: agents, queues, signals, executables, memory."""

@@ -1,0 +1,95 @@
+"""Signals in memory, and who waits for them."""
+
+from __future__ import annotations
+
+import ctypes
+import operator
+from collections import deque
+from collections.abc import Callable
+
+from hipgraph_cb.virtual.callbacks import CallError
+from hipgraph_cb.virtual.hsa.layouts import SIGNAL_USER, AmdSignal
+from hipgraph_cb.virtual.hsa.objects.atomics import SIGNAL_VALUE, atomic
+from hipgraph_cb.virtual.hsa.status import Status
+from hipgraph_cb.virtual.memory import Memory, OutOfMemory
+
+CONDITIONS: tuple[Callable[[int, int], bool], ...] = (operator.eq, operator.ne, operator.lt, operator.ge)
+"""By hsa_signal_condition_t."""
+
+_SLAB = 64
+_SIZE = ctypes.sizeof(AmdSignal)
+
+
+class Signals:
+    """All live signals. They lie in device memory, in slabs, so kernels can reach them; a slot is reused late."""
+
+    def __init__(self, memory: Memory) -> None:
+        self._memory = memory
+        self._live: set[int] = set()
+        self._free: deque[int] = deque()
+        self._slabs: list[int] = []
+        self._decrement = atomic("add")
+
+    def __len__(self) -> int:
+        return len(self._live)
+
+    def __contains__(self, handle: int) -> bool:
+        return handle in self._live
+
+    def create(self, value: int, kind: int = SIGNAL_USER, queue: int = 0) -> int:
+        if not self._free:
+            try:
+                slab = self._memory.allocate(_SLAB * _SIZE, alignment=4096, label="HSA signals")
+            except OutOfMemory as error:
+                raise CallError(Status.OUT_OF_RESOURCES, str(error)) from error
+            self._slabs.append(slab)
+            self._free.extend(range(slab, slab + _SLAB * _SIZE, _SIZE))
+        handle = self._free.popleft()
+        signal = AmdSignal(kind=kind, value=value, queue_ptr=queue)
+        ctypes.memmove(handle, ctypes.addressof(signal), _SIZE)
+        self._live.add(handle)
+        return handle
+
+    def destroy(self, handle: int) -> None:
+        self.check(handle)
+        self._live.discard(handle)
+        ctypes.memset(handle, 0xDD, _SIZE)
+        ctypes.c_int64.from_address(handle).value = 0  # AMD_SIGNAL_KIND_INVALID
+        self._free.append(handle)
+
+    def release_all(self) -> None:
+        """Give all memory back."""
+        for slab in self._slabs:
+            self._memory.free(slab)
+        self._live.clear()
+        self._free.clear()
+        self._slabs.clear()
+
+    def check(self, handle: int) -> int:
+        """`handle`, if it is a live signal."""
+        if handle not in self._live:
+            raise CallError(Status.INVALID_SIGNAL, f"{handle:#x} is no live signal")
+        return handle
+
+    def at(self, handle: int) -> AmdSignal:
+        return AmdSignal.from_address(self.check(handle))
+
+    def load(self, handle: int) -> int:
+        """The value, which anybody may change at any time."""
+        return ctypes.c_int64.from_address(self.check(handle) + SIGNAL_VALUE).value
+
+    def decrement(self, handle: int) -> None:
+        """What a finished packet does to its completion signal."""
+        self._decrement(self.check(handle) + SIGNAL_VALUE, -1)
+
+    def holds(self, handle: int, condition: int, compare: int) -> bool:
+        """Whether the signal's value meets the condition now."""
+        return CONDITIONS[condition](self.load(handle), compare)
+
+
+class Pending:
+    """What waits for signals and is done by somebody else than a waiting call: `start` once `is_ready`."""
+
+    def __init__(self, is_ready: Callable[[], bool], start: Callable[[], None]) -> None:
+        self.is_ready = is_ready
+        self.start = start

@@ -1,0 +1,157 @@
+"""`verify` and `inspect` over wrappers, bundles and fat binaries."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from support.containers import Export, bundle, compressed, hip_entry, host_file, wrapped
+from support.elf import argument, code_object, kernel, pointer
+
+from hipgraph_cb.code_object.verify import inspect, verify
+from hipgraph_cb.errors import HipGraphError, IncompatibleError, InvalidArgumentError
+
+CORPUS = Path(__file__).parents[1] / "fixtures" / "corpus"
+SCALE = kernel("scale", [pointer(0), argument(8, 4), argument(12, 4)], max_flat_workgroup_size=256)
+OBJECT = code_object(SCALE)
+FITTING = {"bindings": 1, "constants": 2}
+
+
+def refusal(export: Export, data: bytes = OBJECT) -> str:
+    executable = inspect(wrapped(b"AMD1", [export], [data]))
+    assert not executable.exports
+    (error,) = executable.refused.values()
+    return str(error)
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        bundle((hip_entry("gfx942"), OBJECT)),
+        compressed(bundle((hip_entry("gfx942"), OBJECT))),
+        host_file(bundle((hip_entry("gfx942"), OBJECT))),
+        wrapped(b"AMD1", [Export("scale.kd", **FITTING)], [OBJECT]),
+        wrapped(b"HIP1", [Export("scale", **FITTING)], [bundle((hip_entry("gfx942"), OBJECT))]),
+    ],
+)
+def test_the_code_object_inside_is_what_is_verified(data: bytes) -> None:
+    executable = verify(data, "gfx942")
+    assert executable.data == OBJECT
+    assert list(executable.exports) == ["scale"]
+    assert executable.container is not None
+
+
+def test_a_code_object_itself_has_no_container() -> None:
+    assert verify(OBJECT, "gfx942").container is None
+
+
+def test_a_container_and_its_code_object_have_the_same_content() -> None:
+    assert verify(bundle((hip_entry("gfx942"), OBJECT)), "gfx942") == verify(OBJECT, "gfx942")
+
+
+@pytest.mark.parametrize("form", ["raw", "bundle", "wrapper"])
+def test_one_code_object_for_another_device_is_refused_in_the_same_words(form: str) -> None:
+    data = {
+        "raw": OBJECT,
+        "bundle": bundle((hip_entry("gfx942"), OBJECT)),
+        "wrapper": wrapped(b"AMD1", [Export("scale.kd", **FITTING)], [OBJECT]),
+    }[form]
+    with pytest.raises(IncompatibleError) as caught:
+        verify(data, "gfx1100")
+    with pytest.raises(IncompatibleError) as expected:
+        verify(OBJECT, "gfx1100")
+    assert str(caught.value) == str(expected.value)
+
+
+def test_a_fault_in_an_entry_names_the_entry() -> None:
+    data = bundle((hip_entry("gfx942"), OBJECT[:64]))
+    with pytest.raises(HipGraphError) as caught:
+        verify(data, "gfx942")
+    assert str(caught.value.where).startswith("entry 0 (hipv4-amdgcn-amd-amdhsa--gfx942), ")
+
+
+def test_a_wrapper_says_which_kernels_are_exported_and_in_which_order() -> None:
+    rows = [kernel("first"), kernel("second"), kernel("third")]
+    data = wrapped(b"AMD1", [Export("third.kd"), Export("first.kd")], [code_object(*rows)])
+    assert list(inspect(data).exports) == ["third", "first"]
+
+
+def test_the_workgroup_size_of_a_wrapper_is_required() -> None:
+    data = wrapped(b"AMD1", [Export("scale.kd", (8, 4, 2), **FITTING)], [OBJECT])
+    assert inspect(data).exports["scale"].required_workgroup_size == (8, 4, 2)
+
+
+def test_a_wrapper_may_declare_more_than_the_kernel_takes() -> None:
+    data = wrapped(b"AMD1", [Export("scale.kd", bindings=4, constants=9)], [OBJECT])
+    assert list(inspect(data).exports) == ["scale"]
+
+
+def test_a_kernel_that_takes_more_constants_than_its_wrapper_says() -> None:
+    assert refusal(Export("scale.kd", bindings=1, constants=1)).startswith(
+        "the kernel takes more than its wrapper says\n"
+        "  where: exports[0] of the wrapper\n"
+        "  found: 1 bindings and 2 constants in the metadata\n"
+        "  allowed: at most 1 bindings and 1 constants\n"
+        "signature of scale:\n"
+    )
+
+
+def test_a_kernel_that_takes_more_bindings_than_its_wrapper_says() -> None:
+    assert "  found: 1 bindings and 2 constants in the metadata\n" in refusal(Export("scale.kd", constants=2))
+
+
+def test_a_listed_kernel_that_the_code_object_lacks() -> None:
+    executable = inspect(wrapped(b"AMD1", [Export("scale.kd", **FITTING), Export("other.kd")], [OBJECT]))
+    assert list(executable.exports) == ["scale"]
+    assert str(executable.refused["other"]) == (
+        "the wrapper lists a kernel that the code object does not have\n"
+        "  where: exports[1] of the wrapper\n"
+        "  found: 'other.kd'"
+    )
+
+
+def test_a_kernel_listed_twice_is_refused_at_load() -> None:
+    with pytest.raises(InvalidArgumentError) as caught:
+        inspect(wrapped(b"AMD1", [Export("scale.kd", **FITTING), Export("scale.kd", **FITTING)], [OBJECT]))
+    assert str(caught.value) == "the wrapper lists a kernel twice\n  where: exports[1]\n  found: 'scale'"
+
+
+def test_a_workgroup_size_that_the_kernel_was_not_compiled_for() -> None:
+    required = kernel("scale", [pointer(0)], reqd_workgroup_size=[16, 4, 1])
+    assert refusal(Export("scale.kd", (64, 1, 1), bindings=1), code_object(required)) == (
+        "the wrapper's workgroup size is not one the kernel was compiled for\n"
+        "  where: exports[0] of the wrapper\n"
+        "  found: 64x1x1\n"
+        "  allowed: 16x4x1, at most 1024 work-items"
+    )
+
+
+def test_a_workgroup_larger_than_the_kernel_was_compiled_for() -> None:
+    assert refusal(Export("scale.kd", (16, 16, 2), **FITTING)) == (
+        "the wrapper's workgroup size is not one the kernel was compiled for\n"
+        "  where: exports[0] of the wrapper\n"
+        "  found: 16x16x2\n"
+        "  allowed: any shape, at most 256 work-items"
+    )
+
+
+def test_a_halfword_argument_cannot_be_a_constant() -> None:
+    half = kernel("scale", [argument(0, 2)])
+    assert refusal(Export("scale.kd", constants=1), code_object(half)).startswith(
+        "the kernel cannot be called with bindings and constants\n"
+    )
+
+
+@pytest.mark.parametrize("name", ["ew/ew.amd1.fb", "ew/ew.hip1.fb", "mm/mm.amd1.fb", "mm/mm.hip1.fb"])
+def test_compiled_wrappers_verify_with_every_export(name: str) -> None:
+    executable = verify((CORPUS / "iree/gfx942" / name).read_bytes(), "gfx942")
+    assert not executable.refused
+    assert [len(export.parameters) for export in executable.exports.values()] == ([3, 7] if "ew" in name else [3, 3])
+
+
+@pytest.mark.parametrize("name", ["h_hip.bundle", "h_hip.cbundle"])
+@pytest.mark.parametrize("target", ["gfx90a:xnack-", "gfx1100"])
+def test_clang_bundles_verify_for_each_of_their_targets(name: str, target: str) -> None:
+    executable = verify((CORPUS / "clang" / name).read_bytes(), target)
+    assert sorted(executable.exports) == ["h_red", "h_saxpy"]
+    assert str(executable.target) == target.partition(":")[0]

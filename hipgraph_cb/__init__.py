@@ -1,6 +1,7 @@
 """Record AMD GPU work once, replay it many times, see what it does, and test it without a GPU.
 
-The public names are loaded on first use, so that `import hipgraph_cb` costs next to nothing.
+Every class that a program can hold is here. They are loaded on first use, so that `import hipgraph_cb` costs next to
+nothing.
 """
 
 from __future__ import annotations
@@ -8,26 +9,138 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING, Any
 
+from hipgraph_cb.recording.formats import add_package
 from hipgraph_cb.version import __version__ as __version__
 
 if TYPE_CHECKING:
+    from hipgraph_cb.capture.expected import Expected as Expected
+    from hipgraph_cb.errors import AlreadyExistsError as AlreadyExistsError
+    from hipgraph_cb.errors import CancelledError as CancelledError
+    from hipgraph_cb.errors import CheckFailedError as CheckFailedError
+    from hipgraph_cb.errors import DataLossError as DataLossError
+    from hipgraph_cb.errors import DeadlineExceededError as DeadlineExceededError
+    from hipgraph_cb.errors import FailedPreconditionError as FailedPreconditionError
+    from hipgraph_cb.errors import HipError as HipError
     from hipgraph_cb.errors import HipGraphError as HipGraphError
+    from hipgraph_cb.errors import HsaError as HsaError
+    from hipgraph_cb.errors import IncompatibleError as IncompatibleError
+    from hipgraph_cb.errors import InternalError as InternalError
+    from hipgraph_cb.errors import InvalidArgumentError as InvalidArgumentError
+    from hipgraph_cb.errors import NotFoundError as NotFoundError
+    from hipgraph_cb.errors import OutOfRangeError as OutOfRangeError
+    from hipgraph_cb.errors import PermissionDeniedError as PermissionDeniedError
+    from hipgraph_cb.errors import ResourceExhaustedError as ResourceExhaustedError
+    from hipgraph_cb.errors import UnavailableError as UnavailableError
+    from hipgraph_cb.errors import UnimplementedError as UnimplementedError
     from hipgraph_cb.opening import load_recording as load_recording
     from hipgraph_cb.opening import open_device as open_device
+    from hipgraph_cb.recording.command_buffer import CommandBuffer as CommandBuffer
+    from hipgraph_cb.recording.dependencies import JoinPolicy as JoinPolicy
+    from hipgraph_cb.recording.hazard_policy import HazardPolicy as HazardPolicy
+    from hipgraph_cb.recording.outputs import Output as Output
+    from hipgraph_cb.recording.profile import Profile as Profile
     from hipgraph_cb.recording.recording import Recording as Recording
     from hipgraph_cb.recording.resources import Slot as Slot
+    from hipgraph_cb.recording.stages import MemoryAccess as MemoryAccess
+    from hipgraph_cb.recording.stages import Stage as Stage
+    from hipgraph_cb.runtime.buffer import Buffer as Buffer
+    from hipgraph_cb.runtime.buffer import BufferView as BufferView
+    from hipgraph_cb.runtime.device import Device as Device
+    from hipgraph_cb.runtime.event import Event as Event
+    from hipgraph_cb.runtime.executable import Executable as Executable
+    from hipgraph_cb.runtime.executable import Export as Export
+    from hipgraph_cb.runtime.program import Program as Program
+    from hipgraph_cb.runtime.stream import Stream as Stream
     from hipgraph_cb.virtual.settings import VirtualSettings as VirtualSettings
 
 _HOMES = {
+    "AlreadyExistsError": "hipgraph_cb.errors",
+    "Buffer": "hipgraph_cb.runtime.buffer",
+    "BufferView": "hipgraph_cb.runtime.buffer",
+    "CancelledError": "hipgraph_cb.errors",
+    "CheckFailedError": "hipgraph_cb.errors",
+    "CommandBuffer": "hipgraph_cb.recording.command_buffer",
+    "DataLossError": "hipgraph_cb.errors",
+    "DeadlineExceededError": "hipgraph_cb.errors",
+    "Device": "hipgraph_cb.runtime.device",
+    "Event": "hipgraph_cb.runtime.event",
+    "Executable": "hipgraph_cb.runtime.executable",
+    "Expected": "hipgraph_cb.capture.expected",
+    "Export": "hipgraph_cb.runtime.executable",
+    "FailedPreconditionError": "hipgraph_cb.errors",
+    "HazardPolicy": "hipgraph_cb.recording.hazard_policy",
+    "HipError": "hipgraph_cb.errors",
     "HipGraphError": "hipgraph_cb.errors",
+    "HsaError": "hipgraph_cb.errors",
+    "IncompatibleError": "hipgraph_cb.errors",
+    "InternalError": "hipgraph_cb.errors",
+    "InvalidArgumentError": "hipgraph_cb.errors",
+    "JoinPolicy": "hipgraph_cb.recording.dependencies",
+    "MemoryAccess": "hipgraph_cb.recording.stages",
+    "NotFoundError": "hipgraph_cb.errors",
+    "OutOfRangeError": "hipgraph_cb.errors",
+    "Output": "hipgraph_cb.recording.outputs",
+    "PermissionDeniedError": "hipgraph_cb.errors",
+    "Profile": "hipgraph_cb.recording.profile",
+    "Program": "hipgraph_cb.runtime.program",
     "Recording": "hipgraph_cb.recording.recording",
+    "ResourceExhaustedError": "hipgraph_cb.errors",
     "Slot": "hipgraph_cb.recording.resources",
-    "load_recording": "hipgraph_cb.opening",
+    "Stage": "hipgraph_cb.recording.stages",
+    "Stream": "hipgraph_cb.runtime.stream",
+    "UnavailableError": "hipgraph_cb.errors",
+    "UnimplementedError": "hipgraph_cb.errors",
     "VirtualSettings": "hipgraph_cb.virtual.settings",
+    "load_recording": "hipgraph_cb.opening",
     "open_device": "hipgraph_cb.opening",
 }
 
-__all__ = ["HipGraphError", "Recording", "Slot", "VirtualSettings", "__version__", "load_recording", "open_device"]
+__all__ = [
+    "AlreadyExistsError",
+    "Buffer",
+    "BufferView",
+    "CancelledError",
+    "CheckFailedError",
+    "CommandBuffer",
+    "DataLossError",
+    "DeadlineExceededError",
+    "Device",
+    "Event",
+    "Executable",
+    "Expected",
+    "Export",
+    "FailedPreconditionError",
+    "HazardPolicy",
+    "HipError",
+    "HipGraphError",
+    "HsaError",
+    "IncompatibleError",
+    "InternalError",
+    "InvalidArgumentError",
+    "JoinPolicy",
+    "MemoryAccess",
+    "NotFoundError",
+    "OutOfRangeError",
+    "Output",
+    "PermissionDeniedError",
+    "Profile",
+    "Program",
+    "Recording",
+    "ResourceExhaustedError",
+    "Slot",
+    "Stage",
+    "Stream",
+    "UnavailableError",
+    "UnimplementedError",
+    "VirtualSettings",
+    "__version__",
+    "load_recording",
+    "open_device",
+]
+
+# The recording knows no format by name; here is where the package's own are.
+add_package("hipgraph_cb.export")
+add_package("hipgraph_cb.capture")
 
 
 def __getattr__(name: str) -> Any:

@@ -16,7 +16,8 @@ from typing import TYPE_CHECKING
 from hipgraph_cb.errors import FailedPreconditionError, InvalidArgumentError, NotFoundError
 
 if TYPE_CHECKING:
-    from hipgraph_cb.runtime.device import Device, Program
+    from hipgraph_cb.runtime.device import Device
+    from hipgraph_cb.runtime.program import Program
     from hipgraph_cb.virtual.settings import VirtualSettings
     from hipgraph_cb.virtual.virtual_library import VirtualLibrary
 
@@ -100,7 +101,7 @@ def load_recording(path: str | os.PathLike[str], device: Device) -> Program:
         NotFoundError: there is no such file.
         HipGraphError: not a capture file; code for another device; a dispatch beyond the device's limits.
     """
-    from hipgraph_cb.capture.file import load
+    from hipgraph_cb.capture.hgcb import load
     from hipgraph_cb.capture.session import bind, fill
 
     capture = load(path)

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from hipgraph_cb.recording.commands import Location
     from hipgraph_cb.recording.recording import Recording
-    from hipgraph_cb.runtime.device import Event
+    from hipgraph_cb.runtime.event import Event
 
 Run = Callable[[], None]
 

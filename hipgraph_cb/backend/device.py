@@ -13,7 +13,13 @@ from hipgraph_cb.backend.lifetime import Backlog
 from hipgraph_cb.backend.queue import LaunchQueue, seconds
 from hipgraph_cb.backend.stream import QueueStream
 from hipgraph_cb.errors import DeadlineExceededError, FailedPreconditionError, HipGraphError
-from hipgraph_cb.runtime.device import DEFAULT_TIMEOUT, Buffer, Device, Event, Executable, Program, Resource, Stream
+from hipgraph_cb.runtime.buffer import Buffer
+from hipgraph_cb.runtime.device import DEFAULT_TIMEOUT, Device
+from hipgraph_cb.runtime.event import Event
+from hipgraph_cb.runtime.executable import Executable
+from hipgraph_cb.runtime.program import Program
+from hipgraph_cb.runtime.resource import Resource
+from hipgraph_cb.runtime.stream import Stream
 
 logger = logging.getLogger("hipgraph_cb")
 

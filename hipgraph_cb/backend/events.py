@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from hipgraph_cb.backend.resources import own
 from hipgraph_cb.errors import FailedPreconditionError
-from hipgraph_cb.runtime.device import Event
+from hipgraph_cb.runtime.event import Event
 
 if TYPE_CHECKING:
     from hipgraph_cb.backend.resources import BoundResources

@@ -6,7 +6,9 @@ from typing import TYPE_CHECKING
 
 from hipgraph_cb.backend.lifetime import Handle
 from hipgraph_cb.code_object.verify import VerifiedExecutable
-from hipgraph_cb.runtime.device import Buffer, Device, Executable
+from hipgraph_cb.runtime.buffer import Buffer
+from hipgraph_cb.runtime.device import Device
+from hipgraph_cb.runtime.executable import Executable
 
 if TYPE_CHECKING:
     from hipgraph_cb.backend.device import BackendDevice

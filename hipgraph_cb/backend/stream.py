@@ -7,7 +7,7 @@ import weakref
 from typing import TYPE_CHECKING
 
 from hipgraph_cb.backend.queue import LaunchQueue, seconds
-from hipgraph_cb.runtime.device import Stream
+from hipgraph_cb.runtime.stream import Stream
 
 if TYPE_CHECKING:
     from hipgraph_cb.backend.device import BackendDevice

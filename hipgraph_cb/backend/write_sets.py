@@ -13,8 +13,8 @@ from hipgraph_cb.recording.hazards import AccessReader
 if TYPE_CHECKING:
     from hipgraph_cb.backend.resources import BoundResources
     from hipgraph_cb.recording.recording import Recording
-    from hipgraph_cb.runtime.device import Program
     from hipgraph_cb.runtime.options import ProgramOptions
+    from hipgraph_cb.runtime.program import Program
 
 
 @dataclass(frozen=True)

@@ -8,9 +8,9 @@ from functools import partial
 from typing import Any, TypeVar
 
 from hipgraph_cb.capture.blobs import Blobs
+from hipgraph_cb.capture.capture import Capture
 from hipgraph_cb.capture.commands import LARGEST_ID, read_command, write_command
 from hipgraph_cb.capture.document import dump, fields, inside, items, number, optional, parse, text, tuple_of
-from hipgraph_cb.capture.file import Capture
 from hipgraph_cb.capture.manifest_memory import memory_rows, read_memory
 from hipgraph_cb.code_object.verify import VerifiedExecutable, verify
 from hipgraph_cb.errors import HipGraphError, IncompatibleError, InvalidArgumentError, UnimplementedError

@@ -12,7 +12,7 @@ from hipgraph_cb.errors import InvalidArgumentError
 from hipgraph_cb.recording.resources import Slot
 
 if TYPE_CHECKING:
-    from hipgraph_cb.capture.file import Capture
+    from hipgraph_cb.capture.capture import Capture
     from hipgraph_cb.recording.recording import Recording
 
 

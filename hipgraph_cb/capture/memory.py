@@ -9,27 +9,15 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from hipgraph_cb.capture.expected import Expected, check_whole
-from hipgraph_cb.errors import InvalidArgumentError, NotFoundError
+from hipgraph_cb.errors import InvalidArgumentError
 from hipgraph_cb.recording.resources import Slot
 from hipgraph_cb.recording.validation import check_slot, host_bytes
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from hipgraph_cb.recording.recording import Recording
 
 Key = int | Slot
 """The id of a buffer, or a slot."""
-
-
-def snapshot(recording: Recording) -> dict[int, NDArray[Any]]:
-    """The bytes of every buffer that the recording was made with, as they are now, by resource id.
-
-    Raises:
-        NotFoundError: a recording from a file, which has no buffers.
-        FailedPreconditionError: a closed buffer.
-    """
-    return {id: _live(recording, id).to_host() for id in sorted(recording.resources.buffers)}
 
 
 def given_contents(recording: Recording, given: Any) -> dict[Key, bytes]:
@@ -59,7 +47,7 @@ def _pairs(recording: Recording, given: Any) -> list[tuple[Key, Any]]:
     if given is None or given is False:
         return []
     if given is True:
-        return list(snapshot(recording).items())
+        return list(recording.snapshot().items())
     if not isinstance(given, Mapping):
         raise InvalidArgumentError(
             "contents are given for each buffer",
@@ -106,14 +94,3 @@ def check_size(recording: Recording, key: Key, size: int) -> None:
     raise InvalidArgumentError(
         f"the contents of {name(recording, key)} have another size", found=f"{size} bytes", allowed=allowed
     )
-
-
-def _live(recording: Recording, id: int) -> Any:
-    value = recording.resources.bound.get(id)
-    if value is None:
-        raise NotFoundError(
-            "the recording has no buffers to read",
-            found=f"no object for {name(recording, id)}",
-            next_step="give contents as arrays, by resource id or label",
-        )
-    return value

@@ -14,11 +14,13 @@ from hipgraph_cb.recording.checking import check_recording
 from hipgraph_cb.recording.resources import Slot
 
 if TYPE_CHECKING:
-    from hipgraph_cb.capture.file import Capture
+    from hipgraph_cb.capture.capture import Capture
     from hipgraph_cb.recording.outputs import Check
     from hipgraph_cb.recording.profile import Profile
     from hipgraph_cb.recording.recording import Recording
-    from hipgraph_cb.runtime.device import Buffer, Device, Program
+    from hipgraph_cb.runtime.buffer import Buffer
+    from hipgraph_cb.runtime.device import Device
+    from hipgraph_cb.runtime.program import Program
 
 CHUNK = 1 << 24
 """Bytes of zeros that are written at once."""

@@ -19,7 +19,9 @@ from hipgraph_cb.opening import open_device
 from hipgraph_cb.recording.dependencies import JoinPolicy
 
 if TYPE_CHECKING:
-    from hipgraph_cb.runtime.device import Device, Export, Program
+    from hipgraph_cb.runtime.device import Device
+    from hipgraph_cb.runtime.executable import Export
+    from hipgraph_cb.runtime.program import Program
 
 WIDTHS = (4, 8, 16, 32, 128)
 KERNELS = 1024

@@ -18,7 +18,9 @@ from hipgraph_cb.opening import open_device
 if TYPE_CHECKING:
     from hipgraph_cb.recording.command_buffer import CommandBuffer
     from hipgraph_cb.recording.recording import Recording
-    from hipgraph_cb.runtime.device import Buffer, Device, Executable
+    from hipgraph_cb.runtime.buffer import Buffer
+    from hipgraph_cb.runtime.device import Device
+    from hipgraph_cb.runtime.executable import Executable
 
 KERNELS = Path(__file__).parent / "kernels"
 SCALE = np.float32(2.5)

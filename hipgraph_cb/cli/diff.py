@@ -8,7 +8,7 @@ from dataclasses import asdict
 from pathlib import Path
 
 from hipgraph_cb.capture.diff import compare
-from hipgraph_cb.capture.file import load
+from hipgraph_cb.capture.hgcb import load
 
 
 def configure(parser: argparse.ArgumentParser) -> None:

@@ -1,6 +1,6 @@
 """`hipgraph-cb export FILE --format FORMAT`: a capture file as a picture or a text, with the same node names in all.
 
-Only `perfetto` needs a device, for it shows times: the file is replayed with every command timed.
+Formats of profiles, such as `perfetto`, need a device: the file is replayed with every command timed.
 """
 
 from __future__ import annotations
@@ -8,28 +8,23 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from hipgraph_cb.capture.file import Capture, load
+from hipgraph_cb.capture.capture import Capture
+from hipgraph_cb.capture.hgcb import load
 from hipgraph_cb.recording.dependencies import JoinPolicy
+from hipgraph_cb.recording.formats import TextFormat, find, text_formats
 
 if TYPE_CHECKING:
     from hipgraph_cb.recording.profile import Profile
 
-DRAWINGS: dict[str, Callable[[Capture, JoinPolicy], str]] = {
-    "dot": lambda capture, join: capture.recording.to_dot(join=join),
-    "mermaid": lambda capture, join: capture.recording.to_mermaid(join=join),
-    "json": lambda capture, _: capture.recording.to_json(),
-    "html": lambda capture, join: capture.recording.to_html(join=join),
-}
-TIMED = "perfetto"
-
 
 def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("file", type=Path, help="a capture file, as Recording.save writes it")
-    parser.add_argument("--format", choices=[*DRAWINGS, TIMED], required=True, help="what to write")
+    parser.add_argument(
+        "--format", choices=[format.name for format in text_formats()], required=True, help="what to write"
+    )
     parser.add_argument("-o", "--output", type=Path, help="where it goes (default: standard output)")
     parser.add_argument(
         "--join",
@@ -55,12 +50,7 @@ def run(options: argparse.Namespace) -> int:
     capture = load(options.file)
     if options.runtime_dot is not None:
         options.runtime_dot.write_text(_runtime_dot(capture, options), encoding="utf-8")
-    if options.format == TIMED:
-        text = _profile(capture, options).to_perfetto()
-    elif options.times and options.format == "html":
-        text = _profile(capture, options).to_html()
-    else:
-        text = DRAWINGS[options.format](capture, JoinPolicy(options.join))
+    text = _text(find(options.format, TextFormat), capture, options)
     if options.output is None:
         sys.stdout.write(text)
         return 0
@@ -68,6 +58,17 @@ def run(options: argparse.Namespace) -> int:
     facts = {"file": str(options.file), "format": options.format, "output": str(options.output), "size": len(text)}
     print(json.dumps(facts) if options.json else f"{options.output}: {options.format}, {len(text)} characters")
     return 0
+
+
+def _text(format: TextFormat, capture: Capture, options: argparse.Namespace) -> str:
+    if format.of_profile:
+        return format.write(_profile(capture, options))
+    given: dict[str, Any] = {}
+    if "join" in format.options:
+        given["join"] = JoinPolicy(options.join)
+    if "profile" in format.options and options.times:
+        given["profile"] = _profile(capture, options)
+    return format.write(capture.recording, **given)
 
 
 def _runtime_dot(capture: Capture, options: argparse.Namespace) -> str:

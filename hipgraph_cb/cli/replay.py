@@ -11,9 +11,10 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from hipgraph_cb.capture.capture import Capture
 from hipgraph_cb.capture.divergence import Divergence, first_divergence
 from hipgraph_cb.capture.expected import Difference
-from hipgraph_cb.capture.file import Capture, load
+from hipgraph_cb.capture.hgcb import load
 from hipgraph_cb.capture.replacement import with_kernel
 from hipgraph_cb.capture.session import Session
 from hipgraph_cb.cli.progress import Progress

@@ -62,6 +62,9 @@ class CodeObject:
         _check_sections(data)
         self._dynamic_symbols = defined_dynamic_symbols(self.symbol_table)
 
+    def __repr__(self) -> str:
+        return f"<code object for {self.target}, v{self.code_object_version}: {len(self.data)} bytes>"
+
     def loadable(self) -> tuple[Segment, ...]:
         """The PT_LOAD segments in file order."""
         return tuple(segment for segment in self.segments if segment.kind == PT_LOAD)

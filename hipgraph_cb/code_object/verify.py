@@ -92,7 +92,7 @@ class VerifiedExport:
         return self.descriptor.wavefront_size
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class VerifiedExecutable:
     """A code object that was found sound. Two are equal when their bytes are.
 
@@ -156,6 +156,11 @@ class VerifiedExecutable:
 
     def __hash__(self) -> int:
         return hash(self.data)
+
+    def __repr__(self) -> str:
+        refused = f", {len(self.refused)} refused" if self.refused else ""
+        facts = f"{self.target}, v{self.code_object_version}"
+        return f"<verified code object for {facts}: {len(self.exports)} kernels{refused}>"
 
 
 def inspect(data: bytes | bytearray | memoryview) -> VerifiedExecutable:

@@ -18,6 +18,7 @@ from hipgraph_cb.export.visible import visible
 from hipgraph_cb.recording.commands import Copy, Dispatch, DispatchIndirect, Fill, Update
 from hipgraph_cb.recording.dependencies import JoinNode, JoinPolicy
 from hipgraph_cb.recording.events import nested_in
+from hipgraph_cb.recording.formats import TextFormat
 
 if TYPE_CHECKING:
     from hipgraph_cb.recording.recording import Recording
@@ -109,3 +110,6 @@ def _escape(text: str) -> str:
     characters and lone surrogates have no place in an UTF-8 text: they are shown as Python would write them.
     """
     return visible(text).replace("\\", "\\\\").replace('"', '\\"').replace("&", "&amp;")
+
+
+FORMAT = TextFormat("dot", "a graph in Graphviz's language", to_dot, options=("join",))

@@ -18,6 +18,7 @@ from hipgraph_cb.export.layout import NODE_HEIGHT, NODE_WIDTH, place_nodes
 from hipgraph_cb.export.timetable import microseconds
 from hipgraph_cb.export.visible import visible
 from hipgraph_cb.recording.dependencies import JoinNode, JoinPolicy, levels
+from hipgraph_cb.recording.formats import TextFormat
 
 if TYPE_CHECKING:
     from hipgraph_cb.recording.profile import Profile
@@ -152,3 +153,6 @@ def _hazards(recording: Recording) -> list[dict[str, Any]]:
 
 def _part(name: str) -> str:
     return (files("hipgraph_cb.export") / "viewer" / name).read_text(encoding="utf-8")
+
+
+FORMAT = TextFormat("html", "one self-contained page for a browser", to_html, options=("join", "profile"))

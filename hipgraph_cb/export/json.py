@@ -24,11 +24,12 @@ from hipgraph_cb.recording.commands import (
     Update,
     WaitEvents,
 )
+from hipgraph_cb.recording.formats import TextFormat
 
 if TYPE_CHECKING:
     from hipgraph_cb.recording.recording import Recording
 
-FORMAT = "hipgraph_cb recording"
+JSON_FORMAT = "hipgraph_cb recording"
 VERSION = 1
 
 
@@ -41,7 +42,7 @@ def as_object(recording: Recording) -> dict[str, Any]:
     """The same as Python dictionaries and lists."""
     resources = recording.resources
     return {
-        "format": FORMAT,
+        "format": JSON_FORMAT,
         "version": VERSION,
         "label": recording.label,
         "binding_capacity": recording.binding_capacity,
@@ -99,3 +100,6 @@ def _dispatch(recording: Recording, command: Dispatch | DispatchIndirect) -> dic
 def _place(place: Location) -> dict[str, int | None]:
     name = "slot" if isinstance(place, SlotRange) else "buffer"
     return {name: place[0], "offset": place.offset, "length": place.length}
+
+
+FORMAT = TextFormat("json", "everything, for tools", to_json)

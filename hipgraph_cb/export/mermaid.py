@@ -12,6 +12,7 @@ from hipgraph_cb.export.describe import NestedEnd, all_nodes, describe
 from hipgraph_cb.export.visible import visible
 from hipgraph_cb.recording.dependencies import JoinNode, JoinPolicy
 from hipgraph_cb.recording.events import nested_in
+from hipgraph_cb.recording.formats import TextFormat
 
 if TYPE_CHECKING:
     from hipgraph_cb.recording.recording import Recording
@@ -63,3 +64,6 @@ def _edges(recording: Recording, join: JoinPolicy) -> Iterator[str]:
 def _escape(text: str) -> str:
     """Text that shows as it is: what Mermaid, Markdown or HTML would read as a sign becomes a numbered entity."""
     return "".join(f"#{ord(character)};" if character in _SPECIAL else character for character in visible(text))
+
+
+FORMAT = TextFormat("mermaid", "a Mermaid flowchart", to_mermaid, options=("join",))

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from hipgraph_cb.export.describe import describe, title
 from hipgraph_cb.export.visible import visible
+from hipgraph_cb.recording.formats import TextFormat
 
 if TYPE_CHECKING:
     from hipgraph_cb.recording.profile import Profile, Span
@@ -57,3 +58,6 @@ def _slice(name: str, category: str, track: int, span: Span, arguments: dict[str
 
 def _named(what: str, track: int, name: str) -> dict[str, Any]:
     return {"name": what, "ph": "M", "pid": PROCESS, "tid": track, "args": {"name": name}}
+
+
+FORMAT = TextFormat("perfetto", "the trace of a replay for ui.perfetto.dev", to_perfetto, of_profile=True)

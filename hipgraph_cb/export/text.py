@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from hipgraph_cb.export.describe import describe
 from hipgraph_cb.export.edges import drawn_hazards
 from hipgraph_cb.export.visible import visible
+from hipgraph_cb.recording.formats import TextFormat
 
 if TYPE_CHECKING:
     from hipgraph_cb.recording.recording import Recording
@@ -22,3 +23,6 @@ def to_text(recording: Recording) -> str:
             lines += [f"  {head}", *(f"      {detail}" for detail in details)]
     lines += [f"hazard: {visible(hazard.text)}" for hazard in drawn_hazards(recording)]
     return "\n".join(lines) + "\n"
+
+
+FORMAT = TextFormat("text", "plain text, layer by layer", to_text)

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from hipgraph_cb.export.describe import title
 from hipgraph_cb.export.visible import visible
+from hipgraph_cb.recording.formats import TextFormat
 
 if TYPE_CHECKING:
     from hipgraph_cb.recording.profile import Profile, Span
@@ -32,3 +33,6 @@ def microseconds(span: Span) -> float:
 def _cells(seconds: float, whole: float) -> str:
     share = seconds / whole if whole else 0.0
     return f"{seconds * 1e6:12.1f} us {share:6.1%}"
+
+
+FORMAT = TextFormat("timetable", "a table of measured times", to_text, of_profile=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from hipgraph_cb.backend.lifetime import Handle
-from hipgraph_cb.runtime.device import Event
+from hipgraph_cb.runtime.event import Event
 
 if TYPE_CHECKING:
     from hipgraph_cb.hip.device import HipDevice

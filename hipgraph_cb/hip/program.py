@@ -32,7 +32,7 @@ from hipgraph_cb.hip.stream_replay import StreamCalls
 from hipgraph_cb.hip.timing import CommandTimer
 from hipgraph_cb.recording.bindings import resolve
 from hipgraph_cb.recording.commands import Dispatch, DispatchIndirect, Fill
-from hipgraph_cb.runtime.device import Program
+from hipgraph_cb.runtime.program import Program
 
 if TYPE_CHECKING:
     from hipgraph_cb.backend.lifetime import Handle

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from hipgraph_cb.backend.lifetime import Handle
 from hipgraph_cb.hsa.functions import U64
-from hipgraph_cb.runtime.device import Event
+from hipgraph_cb.runtime.event import Event
 
 if TYPE_CHECKING:
     from hipgraph_cb.hsa.api import HsaApi

@@ -27,7 +27,7 @@ from hipgraph_cb.hsa.timing import PacketTimer
 from hipgraph_cb.recording.bindings import resolve
 from hipgraph_cb.recording.commands import Location, Range
 from hipgraph_cb.recording.profile import Span
-from hipgraph_cb.runtime.device import Program
+from hipgraph_cb.runtime.program import Program
 
 if TYPE_CHECKING:
     from hipgraph_cb.backend.lifetime import Handle

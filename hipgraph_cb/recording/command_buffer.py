@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from enum import Enum
 from threading import get_ident
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 
 from hipgraph_cb.errors import FailedPreconditionError, HipGraphError, InvalidArgumentError, UnimplementedError
 from hipgraph_cb.recording.command_store import CommandStore
@@ -45,6 +45,14 @@ class ProgramLike(Protocol):
     def replay(self, stream: Any = None, bindings: Sequence[Any] | None = None, mode: str = "graph") -> None: ...
 
 
+if TYPE_CHECKING:
+    from typing_extensions import TypeVar as TypeVarWithDefault
+
+    ProgramType = TypeVarWithDefault("ProgramType", bound=ProgramLike, default=Any)
+else:  # a default is for type checkers; `typing` has it from Python 3.13 on
+    ProgramType = TypeVar("ProgramType")
+
+
 class State(Enum):
     INITIAL = "initial"
     RECORDING = "recording"
@@ -52,7 +60,7 @@ class State(Enum):
     FAILED = "failed"
 
 
-class CommandBuffer(EventVerbs):
+class CommandBuffer(EventVerbs, Generic[ProgramType]):
     """Records fills, updates, copies and dispatches, and barriers between them.
 
     Commands between two barriers may run in any order. Offsets and lengths are bytes. Host data is copied at the
@@ -74,7 +82,7 @@ class CommandBuffer(EventVerbs):
         owner: object = None,
         hazards: HazardPolicy | str = HazardPolicy.IGNORE,
         dependencies: str = "barriers",
-        build: Callable[[Recording], ProgramLike] | None = None,
+        build: Callable[[Recording], ProgramType] | None = None,
     ) -> None:
         """
         Args:
@@ -100,7 +108,7 @@ class CommandBuffer(EventVerbs):
         self._inferred = _is_inferred(dependencies)
         self._build = build
         self._recording: Recording | None = None
-        self._program: ProgramLike | None = None
+        self._program: ProgramType | None = None
         capacity = integer(binding_capacity, "binding_capacity", largest=(1 << 24) - 1)
         self._resources = ResourceBuilder(owner=owner, binding_capacity=capacity, validate=validate)
         self._dispatches = DispatchMaker(self._resources, limits)
@@ -123,7 +131,7 @@ class CommandBuffer(EventVerbs):
         return self._recording
 
     @property
-    def program(self) -> Any:
+    def program(self) -> ProgramType:
         """What `end` built; FailedPreconditionError before, after a failure, and without a device."""
         if self._state is not State.FINAL:
             raise self._refusal("program", State.FINAL)
@@ -527,6 +535,10 @@ class CommandBuffer(EventVerbs):
             allowed=wanted.name,
             next_step=_NEXT_STEPS.get((self._state, wanted)),
         )
+
+    def __repr__(self) -> str:
+        count = len(self._commands if self._recording is None else self._recording)
+        return f"<{self._describe()}: {self._state.name}, {count} commands>"
 
     def _describe(self) -> str:
         return "a command buffer" if self.label is None else f"command buffer {self.label!r}"

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from statistics import median
 from typing import TYPE_CHECKING, NamedTuple
 
+from hipgraph_cb.recording import formats
+
 if TYPE_CHECKING:
     from hipgraph_cb.recording.recording import Recording
 
@@ -63,18 +65,12 @@ class Profile:
 
     def to_text(self) -> str:
         """A table: every layer and its commands, with node names, microseconds and the share of the whole."""
-        from hipgraph_cb.export.timetable import to_text
-
-        return to_text(self)
+        return formats.write("timetable", self)
 
     def to_perfetto(self) -> str:
         """A trace for ui.perfetto.dev or chrome://tracing. See `hipgraph_cb.export.perfetto`."""
-        from hipgraph_cb.export.perfetto import to_perfetto
-
-        return to_perfetto(self)
+        return formats.write("perfetto", self)
 
     def to_html(self) -> str:
         """The recording's page with the time at every node. See `hipgraph_cb.export.html`."""
-        from hipgraph_cb.export.html import to_html
-
-        return to_html(self.recording, profile=self)
+        return formats.write("html", self.recording, profile=self)

@@ -8,6 +8,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Any, overload
 
 from hipgraph_cb.errors import OutOfRangeError
+from hipgraph_cb.recording import formats
 from hipgraph_cb.recording.bindings import SlotUse, slot_uses
 from hipgraph_cb.recording.command_store import CommandStore
 from hipgraph_cb.recording.commands import Command, Location, SlotRange, content
@@ -202,27 +203,30 @@ class Recording(Sequence[Command]):
 
     def to_dot(self, *, join: JoinPolicy = JoinPolicy.AUTO) -> str:
         """The graph in Graphviz's language, with the joins that the policy makes. See `hipgraph_cb.export.dot`."""
-        from hipgraph_cb.export.dot import to_dot
-
-        return to_dot(self, join=join)
+        return formats.write("dot", self, join=join)
 
     def to_mermaid(self, *, join: JoinPolicy = JoinPolicy.AUTO) -> str:
         """The graph as a Mermaid flowchart. See `hipgraph_cb.export.mermaid`."""
-        from hipgraph_cb.export.mermaid import to_mermaid
-
-        return to_mermaid(self, join=join)
+        return formats.write("mermaid", self, join=join)
 
     def to_html(self, *, join: JoinPolicy = JoinPolicy.AUTO) -> str:
         """The graph as one self-contained page for a browser. See `hipgraph_cb.export.html`."""
-        from hipgraph_cb.export.html import to_html
-
-        return to_html(self, join=join)
+        return formats.write("html", self, join=join)
 
     def to_json(self, *, indent: int | None = 2) -> str:
         """All of it as JSON, for tools. See `hipgraph_cb.export.json`."""
-        from hipgraph_cb.export.json import to_json
+        return formats.write("json", self, indent=indent)
 
-        return to_json(self, indent=indent)
+    def export(self, format: str, **options: Any) -> str:
+        """The recording in a text format by name: those of `hipgraph_cb.export`, and any that a program registered.
+
+        Args:
+            options: of the format, such as `join=` of "dot".
+
+        Raises:
+            NotFoundError: there is no such format.
+        """
+        return formats.write(format, self, **options)
 
     def snapshot(self) -> dict[int, NDArray[Any]]:
         """The bytes of every buffer as they are now, by resource id: what `save(contents=...)` takes.
@@ -230,9 +234,7 @@ class Recording(Sequence[Command]):
         Raises:
             NotFoundError: the recording is not bound to buffers, as one from a file is not.
         """
-        from hipgraph_cb.capture.memory import snapshot
-
-        return snapshot(self)
+        return {id: self.resources.live_buffer(id).to_host() for id in sorted(self.resources.buffers)}
 
     def save(
         self,
@@ -260,9 +262,8 @@ class Recording(Sequence[Command]):
             HipGraphError: a command that breaks a rule, in a recording that was made without validation.
             OSError: the file cannot be written.
         """
-        from hipgraph_cb.capture.file import save
-
-        save(self, path, contents=contents, expected=expected, allow_empty=allow_empty)
+        capture = formats.find("hgcb", formats.FileFormat)
+        capture.save(self, path, contents=contents, expected=expected, allow_empty=allow_empty)
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Recording:
@@ -273,9 +274,7 @@ class Recording(Sequence[Command]):
             IncompatibleError: a file of another version.
             HipGraphError: the file is not what `save` writes; every command is checked as if it were recorded.
         """
-        from hipgraph_cb.capture.file import load
-
-        return load(path).recording
+        return formats.find("hgcb", formats.FileFormat).load(path).recording
 
     def with_resources(self, resources: ResourceTable) -> Recording:
         """The same commands over another resource table."""

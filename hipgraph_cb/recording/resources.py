@@ -209,6 +209,17 @@ class ResourceTable:
         id = self.find(key)
         return _present(self.bound, self._entry(id))
 
+    def live_buffer(self, id: int) -> Any:
+        """The buffer of that id, to be read; NotFoundError where the recording is bound to none."""
+        value = self.bound.get(id)
+        if value is None:
+            raise NotFoundError(
+                "the recording has no buffers to read",
+                found=f"no object for {self.buffers[id].name}",
+                next_step="give contents as arrays, by resource id or label",
+            )
+        return value
+
     def _entry(self, id: int) -> BufferEntry | ExecutableEntry | EventEntry:
         return self.buffers.get(id) or self.executables.get(id) or self.events[id]
 

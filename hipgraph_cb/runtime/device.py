@@ -1,4 +1,4 @@
-"""What a backend offers: devices, programs and streams here, buffers and executables in `buffers` and `loaded`.
+"""What a backend offers: devices, programs and streams here, buffers and executables in the modules beside this one.
 
 The classes hold everything that is the same for every backend: checks of arguments, arithmetic of views, context
 managers, closing. A backend subclasses them and fills in the hooks, whose names start with an underscore.
@@ -11,18 +11,17 @@ from __future__ import annotations
 
 import os
 from abc import abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from hipgraph_cb.errors import (
     InvalidArgumentError,
     NotFoundError,
-    OutOfRangeError,
     UnimplementedError,
 )
 from hipgraph_cb.recording.validation import text
-from hipgraph_cb.runtime.buffer import Buffer, BufferView, byte_count, host_bytes
-from hipgraph_cb.runtime.executable import Executable, Export
+from hipgraph_cb.runtime.buffer import Buffer, byte_count, host_bytes
+from hipgraph_cb.runtime.executable import Executable
 from hipgraph_cb.runtime.options import ProgramOptions
 from hipgraph_cb.runtime.resource import Resource
 
@@ -33,153 +32,13 @@ if TYPE_CHECKING:
     from hipgraph_cb.foreign.memory import ForeignMemory
     from hipgraph_cb.recording.command_buffer import CommandBuffer
     from hipgraph_cb.recording.dependencies import JoinPolicy
-    from hipgraph_cb.recording.outputs import Check
-    from hipgraph_cb.recording.profile import Profile, Span
     from hipgraph_cb.recording.recording import Recording
-
-__all__ = [
-    "DEFAULT_TIMEOUT",
-    "Buffer",
-    "BufferView",
-    "Device",
-    "Event",
-    "Executable",
-    "Export",
-    "Program",
-    "Resource",
-    "Stream",
-]
+    from hipgraph_cb.runtime.event import Event
+    from hipgraph_cb.runtime.program import Program
+    from hipgraph_cb.runtime.stream import Stream
 
 DEFAULT_TIMEOUT = 120.0
 """Seconds that a wait may take unless the device or the call says otherwise (P4)."""
-
-
-class Stream(Resource):
-    """Work in order. Work on different streams has no order between it."""
-
-    kind = "stream"
-
-    @property
-    @abstractmethod
-    def device(self) -> Device: ...
-
-    @abstractmethod
-    def synchronize(self, timeout: float | None = None) -> None:
-        """Wait until all work of this stream is done.
-
-        Args:
-            timeout: seconds; None takes the device's `timeout`.
-
-        Raises:
-            DeadlineExceededError: it was not done in time; the message says what was waited for.
-            HipError: the work failed.
-        """
-
-
-class Event(Resource):
-    """What one recording signals and another one waits for.
-
-    Attributes:
-        is_signalled: whether the last replay that signals or resets it has left it signalled. It follows the order in
-            which replays are called, not that in which they run.
-    """
-
-    kind = "event"
-    is_signalled = False
-
-    @property
-    @abstractmethod
-    def device(self) -> Device: ...
-
-
-class Program(Resource):
-    """A recording made ready for one device; replaying it costs one launch."""
-
-    kind = "program"
-
-    def __init__(self, recording: Recording) -> None:
-        self._recording = recording
-        self.label = recording.label
-
-    @property
-    def recording(self) -> Recording:
-        return self._recording
-
-    @property
-    @abstractmethod
-    def device(self) -> Device: ...
-
-    @abstractmethod
-    def replay(
-        self,
-        stream: Any = None,
-        bindings: Sequence[Any] | None = None,
-        mode: str = "graph",
-        check: Check | None = None,
-    ) -> None:
-        """Enqueue all commands once.
-
-        Args:
-            stream: a Stream of this device, a stream object or address of the runtime, or None for the device's own.
-            bindings: what stands in for the slots, one entry for each; None keeps those of the replay before.
-            mode: "graph" launches what was prepared; "stream" launches the same commands call by call, in the order of
-                the recording, for comparing.
-            check: run layer by layer, wait for each, and look at what its commands wrote: "nan" finds NaN where the
-                parameter points to a floating-point type, a callable gets every `recording.outputs.Output` and returns
-                None or True for good, False or a text for bad. Slots need `bindings` then.
-                "stream" replays, then launches the same commands call by call from the same bytes, and compares what
-                the two left: it finds what a rebind did not change, and barriers that are missing.
-
-        Raises:
-            CheckFailedError: an output fails the check; the message names the command, and no later layer was run. For
-                "stream" the message names the first command whose bytes differ, and the memory is as the calls left it.
-        """
-
-    def runtime_dot(self) -> str:
-        """What the runtime makes of the recording, drawn by the runtime itself; beside `recording.to_dot()`.
-
-        On HIP this is the output of hipGraphDebugDotPrint, a drawing for each graph. With slots in use, replay before.
-
-        Raises:
-            UnimplementedError: the backend has no graphs.
-            FailedPreconditionError: slots that nothing was bound to yet.
-            HipError: the runtime refused.
-        """
-        raise UnimplementedError(
-            "runtime_dot: this backend has no graphs of the runtime",
-            where=self.describe(),
-            next_step="open the device with backend='hip'",
-        )
-
-    def profile(self, repeats: int = 10, bindings: Sequence[Any] | None = None) -> Profile:
-        """Replay with every command timed, `repeats` times and once before, and wait.
-
-        On HIP the commands are launched call by call with events between them, so those of one layer run one after the
-        other; on HSA the times are those of the packets.
-
-        Args:
-            bindings: as for `replay`.
-
-        Raises:
-            OutOfRangeError: fewer than one repeat.
-            HipError, HsaError: the work failed.
-        """
-        from hipgraph_cb.recording.profile import Profile
-        from hipgraph_cb.recording.validation import integer
-
-        self.check_open("profile")
-        count = integer(repeats, "repeats")
-        if count == 0:
-            raise OutOfRangeError("profile: there is nothing to measure", found="0 repeats", allowed="1 or more")
-        self._time_commands(bindings)
-        return Profile.of_runs(self._recording, [self._time_commands(None) for _ in range(count)])
-
-    @abstractmethod
-    def _time_commands(self, bindings: Sequence[Any] | None) -> list[Span]:
-        """Replay once, wait, and give for each command when it ran."""
-
-    def __repr__(self) -> str:
-        return f"<{self.describe()}: {len(self._recording)} commands{', closed' if self._closed else ''}>"
 
 
 class Device(Resource):
@@ -281,7 +140,7 @@ class Device(Resource):
         dependencies: str = "barriers",
         update: str = "exec",
         fill: str = "memset",
-    ) -> CommandBuffer:
+    ) -> CommandBuffer[Program]:
         """A recorder whose `end()` also makes the program for this device.
 
         Args:

@@ -62,6 +62,16 @@ class Resource(ABC):
     def describe(self) -> str:
         return self.kind if self.label is None else f"{self.kind} `{self.label}`"
 
+    def __dir__(self) -> list[str]:
+        """What a user may use: the names that the classes of `hipgraph_cb.runtime` have, whatever the backend."""
+        public = {
+            name
+            for each in type(self).__mro__
+            if each.__module__.startswith("hipgraph_cb.runtime")
+            for name in (*vars(each), *getattr(each, "__annotations__", ()))
+        }
+        return sorted(name for name in public if not name.startswith("_"))
+
     @abstractmethod
     def _release(self) -> None:
         """Called once."""

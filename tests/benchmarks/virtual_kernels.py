@@ -9,7 +9,9 @@ import numpy as np
 
 from hipgraph_cb import open_device
 from hipgraph_cb.recording.command_buffer import CommandBuffer
-from hipgraph_cb.runtime.device import Buffer, Device, Executable, Export
+from hipgraph_cb.runtime.buffer import Buffer
+from hipgraph_cb.runtime.device import Device
+from hipgraph_cb.runtime.executable import Executable, Export
 from tests.benchmarks.timing import Figure, median_seconds
 
 CORPUS = Path(__file__).parent.parent / "fixtures" / "corpus"

@@ -7,8 +7,9 @@ import pytest
 from support.patched import ended_at_once
 
 from hipgraph_cb import HipGraphError, Slot
+from hipgraph_cb.capture.capture import Capture
 from hipgraph_cb.capture.divergence import first_divergence
-from hipgraph_cb.capture.file import Capture, load
+from hipgraph_cb.capture.hgcb import load
 from hipgraph_cb.capture.replacement import with_kernel
 from hipgraph_cb.capture.session import Session
 from hipgraph_cb.code_object.verify import verify

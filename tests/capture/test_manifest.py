@@ -15,7 +15,7 @@ from hipgraph_cb import HipGraphError, Recording, Slot
 from hipgraph_cb.capture.blobs import Blobs
 from hipgraph_cb.capture.commands import FORMS, read_command, write_command
 from hipgraph_cb.capture.expected import Expected
-from hipgraph_cb.capture.file import load
+from hipgraph_cb.capture.hgcb import load
 from hipgraph_cb.capture.manifest import VERSION
 from hipgraph_cb.code_object.verify import verify
 from hipgraph_cb.errors import (

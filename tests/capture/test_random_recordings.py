@@ -8,7 +8,7 @@ from support.random_recording import EVERYTHING, SLOTS, NoDevice, Writer, conten
 
 from hipgraph_cb import Recording, Slot
 from hipgraph_cb.capture.divergence import first_divergence
-from hipgraph_cb.capture.file import load, save
+from hipgraph_cb.capture.hgcb import load, save
 from hipgraph_cb.capture.session import Session
 
 SHORT = range(20)

@@ -8,7 +8,7 @@ import pytest
 
 from hipgraph_cb import open_device
 from hipgraph_cb.cli import main
-from hipgraph_cb.cli.export import DRAWINGS
+from hipgraph_cb.recording.formats import text_formats
 
 
 @pytest.fixture(scope="module")
@@ -49,7 +49,7 @@ def test_a_page_with_times_differs_from_one_without(file, tmp_path):
     assert export(file, tmp_path, "--format", "html", "--times", "--repeats", "1") != plain
 
 
-@pytest.mark.parametrize("form", DRAWINGS)
+@pytest.mark.parametrize("form", [each.name for each in text_formats() if not each.of_profile])
 def test_drawings_go_to_standard_output_and_need_no_device(file, form, capsys, monkeypatch):
     monkeypatch.setattr("hipgraph_cb.opening.open_device", None)
     assert main(["export", str(file), "--format", form]) == 0

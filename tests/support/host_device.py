@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from hipgraph_cb.runtime.device import Buffer, Device
+from hipgraph_cb.runtime.buffer import Buffer
+from hipgraph_cb.runtime.device import Device
 
 
 class HostBuffer(Buffer):

@@ -2,40 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from hipgraph_cb.capture import archive
+from hipgraph_cb.capture.capture import Capture
 from hipgraph_cb.capture.document import inside
-from hipgraph_cb.capture.expected import Expected
-from hipgraph_cb.capture.memory import Key, given_contents, given_expected
+from hipgraph_cb.capture.manifest import decode, encode
+from hipgraph_cb.capture.memory import given_contents, given_expected
 from hipgraph_cb.errors import FailedPreconditionError
+from hipgraph_cb.recording.formats import FileFormat
 from hipgraph_cb.recording.recording import Recording
-from hipgraph_cb.version import __version__
 
 if TYPE_CHECKING:
     import os
-
-PRODUCER = f"hipgraph_cb {__version__}"
-
-
-@dataclass(frozen=True)
-class Capture:
-    """What a capture file holds.
-
-    Attributes:
-        recording: without live objects.
-        contents: what buffers and bindings hold before the first replay, by resource id or slot.
-        expected: what they should hold after it.
-        producer: the program that wrote the file.
-    """
-
-    recording: Recording
-    contents: Mapping[Key, bytes] = field(default_factory=dict)
-    expected: Mapping[Key, Expected] = field(default_factory=dict)
-    producer: str = PRODUCER
 
 
 def save(
@@ -53,8 +33,6 @@ def save(
             where=f"saving {Path(path).name}",
             next_step="look for zero lengths and counts, which record nothing, or pass allow_empty=True",
         )
-    from hipgraph_cb.capture.manifest import encode
-
     capture = Capture(recording, given_contents(recording, contents), given_expected(recording, expected))
     with inside(f"saving {Path(path).name}"):
         manifest, blobs = encode(capture)
@@ -63,7 +41,8 @@ def save(
 
 def load(path: str | os.PathLike[str]) -> Capture:
     """Read a capture file. See `Recording.load`."""
-    from hipgraph_cb.capture.manifest import decode
-
     with inside(str(path)):
         return decode(*archive.read_archive(Path(path)))
+
+
+FORMAT = FileFormat("hgcb", save, load)

@@ -1,0 +1,105 @@
+"""Programs: recordings made ready for one device."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from hipgraph_cb.errors import OutOfRangeError, UnimplementedError
+from hipgraph_cb.recording.profile import Profile
+from hipgraph_cb.recording.validation import integer
+from hipgraph_cb.runtime.resource import Resource
+
+if TYPE_CHECKING:
+    from hipgraph_cb.recording.outputs import Check
+    from hipgraph_cb.recording.profile import Span
+    from hipgraph_cb.recording.recording import Recording
+    from hipgraph_cb.runtime.device import Device
+
+
+class Program(Resource):
+    """A recording made ready for one device; replaying it costs one launch."""
+
+    kind = "program"
+
+    def __init__(self, recording: Recording) -> None:
+        self._recording = recording
+        self.label = recording.label
+
+    @property
+    def recording(self) -> Recording:
+        return self._recording
+
+    @property
+    @abstractmethod
+    def device(self) -> Device: ...
+
+    @abstractmethod
+    def replay(
+        self,
+        stream: Any = None,
+        bindings: Sequence[Any] | None = None,
+        mode: str = "graph",
+        check: Check | None = None,
+    ) -> None:
+        """Enqueue all commands once.
+
+        Args:
+            stream: a Stream of this device, a stream object or address of the runtime, or None for the device's own.
+            bindings: what stands in for the slots, one entry for each; None keeps those of the replay before.
+            mode: "graph" launches what was prepared; "stream" launches the same commands call by call, in the order of
+                the recording, for comparing.
+            check: run layer by layer, wait for each, and look at what its commands wrote: "nan" finds NaN where the
+                parameter points to a floating-point type, a callable gets every `recording.outputs.Output` and returns
+                None or True for good, False or a text for bad. Slots need `bindings` then.
+                "stream" replays, then launches the same commands call by call from the same bytes, and compares what
+                the two left: it finds what a rebind did not change, and barriers that are missing.
+
+        Raises:
+            CheckFailedError: an output fails the check; the message names the command, and no later layer was run. For
+                "stream" the message names the first command whose bytes differ, and the memory is as the calls left it.
+        """
+
+    def runtime_dot(self) -> str:
+        """What the runtime makes of the recording, drawn by the runtime itself; beside `recording.to_dot()`.
+
+        On HIP this is the output of hipGraphDebugDotPrint, a drawing for each graph. With slots in use, replay before.
+
+        Raises:
+            UnimplementedError: the backend has no graphs.
+            FailedPreconditionError: slots that nothing was bound to yet.
+            HipError: the runtime refused.
+        """
+        raise UnimplementedError(
+            "runtime_dot: this backend has no graphs of the runtime",
+            where=self.describe(),
+            next_step="open the device with backend='hip'",
+        )
+
+    def profile(self, repeats: int = 10, bindings: Sequence[Any] | None = None) -> Profile:
+        """Replay with every command timed, `repeats` times and once before, and wait.
+
+        On HIP the commands are launched call by call with events between them, so those of one layer run one after the
+        other; on HSA the times are those of the packets.
+
+        Args:
+            bindings: as for `replay`.
+
+        Raises:
+            OutOfRangeError: fewer than one repeat.
+            HipError, HsaError: the work failed.
+        """
+        self.check_open("profile")
+        count = integer(repeats, "repeats")
+        if count == 0:
+            raise OutOfRangeError("profile: there is nothing to measure", found="0 repeats", allowed="1 or more")
+        self._time_commands(bindings)
+        return Profile.of_runs(self._recording, [self._time_commands(None) for _ in range(count)])
+
+    @abstractmethod
+    def _time_commands(self, bindings: Sequence[Any] | None) -> list[Span]:
+        """Replay once, wait, and give for each command when it ran."""
+
+    def __repr__(self) -> str:
+        return f"<{self.describe()}: {len(self._recording)} commands{', closed' if self._closed else ''}>"

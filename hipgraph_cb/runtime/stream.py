@@ -1,0 +1,33 @@
+"""Streams: work in order."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from typing import TYPE_CHECKING
+
+from hipgraph_cb.runtime.resource import Resource
+
+if TYPE_CHECKING:
+    from hipgraph_cb.runtime.device import Device
+
+
+class Stream(Resource):
+    """Work in order. Work on different streams has no order between it."""
+
+    kind = "stream"
+
+    @property
+    @abstractmethod
+    def device(self) -> Device: ...
+
+    @abstractmethod
+    def synchronize(self, timeout: float | None = None) -> None:
+        """Wait until all work of this stream is done.
+
+        Args:
+            timeout: seconds; None takes the device's `timeout`.
+
+        Raises:
+            DeadlineExceededError: it was not done in time; the message says what was waited for.
+            HipError: the work failed.
+        """

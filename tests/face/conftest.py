@@ -1,0 +1,18 @@
+"""A device of each backend, and a code object."""
+
+from pathlib import Path
+
+import pytest
+
+from hipgraph_cb import open_device
+
+
+@pytest.fixture(params=["hip", "hsa"])
+def device(request):
+    with open_device(request.param) as device:
+        yield device
+
+
+@pytest.fixture
+def saxpy() -> Path:
+    return Path(__file__).parents[2] / "samples" / "kernels" / "saxpy.gfx942.hsaco"

@@ -79,7 +79,7 @@ class _SectionNodes:
         waits: tuple[int, ...] | None = None
         pointer: Any = array.pointer
         waited: set[int] = set()
-        for node in self._section.plan(self._joiner.policy, self._joiner.wide):
+        for node in self._section.plan(self._joiner.policy, self._joiner.auto):
             if node.dependencies is not waits:
                 waits = node.dependencies
                 waited.update(waits)

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 from hipgraph_cb.backend.builtin_kernels import builtin_code_object
 from hipgraph_cb.code_object.verify import verify
-from hipgraph_cb.errors import HipGraphError
+from hipgraph_cb.errors import HipError, HipGraphError, UnavailableError
 from hipgraph_cb.hip.api import bindings
 from hipgraph_cb.hip.builtin_kernels import BuiltinKernel
 from hipgraph_cb.hip.node_parameters import KERNEL_NODE, memory_of
-from hipgraph_cb.recording.dependencies import WIDE_JOIN_ELSEWHERE, WIDE_JOIN_ON_AMD, JoinPolicy, join_kind
+from hipgraph_cb.recording.dependencies import AUTO_ELSEWHERE, AUTO_ON_AMD, AutoJoin, JoinPolicy, join_kind
 
 if TYPE_CHECKING:
     from hipgraph_cb.code_object.limits import DeviceLimits
@@ -58,18 +58,18 @@ class Joiner:
 
     Attributes:
         policy: what the program asks for.
-        wide: what `AUTO` takes for wide layers.
+        auto: what `AUTO` means on this runtime.
     """
 
-    def __init__(self, api: HipApi, policy: JoinPolicy, wide: JoinPolicy, kernel: JoinKernel) -> None:
+    def __init__(self, api: HipApi, policy: JoinPolicy, auto: AutoJoin, kernel: JoinKernel) -> None:
         self.policy = policy
-        self.wide = wide
+        self.auto = auto
         self._api = api
         self._kernel = kernel
 
     def kind(self, fan_in: int, fan_out: int) -> JoinPolicy | None:
         """The kind of node between two layers of so many commands, or None for direct edges."""
-        return join_kind(fan_in, fan_out, self.policy, self.wide)
+        return join_kind(fan_in, fan_out, self.policy, self.auto)
 
     def add(self, graph: Any, kind: JoinPolicy, dependencies: Any, count: int) -> int:
         """Add a join behind `count` nodes; returns its handle.
@@ -87,6 +87,15 @@ class Joiner:
             raise error.located(f"a join of {count} commands") from None
 
 
-def wide_join(architecture: str) -> JoinPolicy:
-    """What `AUTO` takes for wide layers where the runtime names the device's architecture so."""
-    return WIDE_JOIN_ON_AMD if architecture.startswith("gfx") else WIDE_JOIN_ELSEWHERE
+def auto_join(api: HipApi) -> AutoJoin:
+    """What `AUTO` means on the runtime that is loaded, whatever GPU is behind it.
+
+    AMD's own has functions beyond HIP, which a library that brings HIP to another driver has not.
+    """
+    try:
+        api.call("hipExtGetLastError")
+    except UnavailableError:
+        return AUTO_ELSEWHERE
+    except HipError:  # an error of before; the function is there
+        pass
+    return AUTO_ON_AMD

@@ -13,7 +13,7 @@ from itertools import pairwise
 from typing import NamedTuple
 
 from hipgraph_cb.recording.commands import Command, DispatchIndirect
-from hipgraph_cb.recording.dependencies import Dependencies, JoinPolicy, PlannedNode, plan, plan_dependencies
+from hipgraph_cb.recording.dependencies import AutoJoin, Dependencies, JoinPolicy, PlannedNode, plan, plan_dependencies
 from hipgraph_cb.recording.events import EventStates, nested_in
 from hipgraph_cb.recording.recording import Recording
 
@@ -52,15 +52,15 @@ class Section(NamedTuple):
     def is_whole(self) -> bool:
         return self.start == 0 and self.stop == len(self.scope.recording)
 
-    def plan(self, policy: JoinPolicy, wide: JoinPolicy) -> Iterator[PlannedNode]:
+    def plan(self, policy: JoinPolicy, auto: AutoJoin) -> Iterator[PlannedNode]:
         """The nodes to add. What the commands before `start` did is done when this graph starts."""
         recording = self.scope.recording
         if recording.dependencies is not None:
-            return plan_dependencies(self._dependencies(recording.dependencies), policy, wide=wide, first=self.start)
+            return plan_dependencies(self._dependencies(recording.dependencies), policy, auto=auto, first=self.start)
         inside = (bound for bound in recording.layer_starts if self.start < bound < self.stop)
         bounds = [self.start, *inside, self.stop]
         layers = [range(start, end) for start, end in pairwise(bounds)]
-        return plan(layers, policy, wide=wide)
+        return plan(layers, policy, auto=auto)
 
     def _dependencies(self, dependencies: Dependencies) -> Dependencies:
         """Those within the section, counted from its start; shared tuples stay shared."""

@@ -66,7 +66,7 @@ class HipProgram(Program):
         self._device = device
         self._api = device.api
         self._options = options
-        self._joiner = Joiner(self._api, options.join, device.wide_join, device.join_kernel)
+        self._joiner = Joiner(self._api, options.join, device.auto_join, device.join_kernel)
         self._changes_nodes = options.update == "exec"
         self._default_queue = device.queue_of(None)
         self._resources = BoundResources(device, recording, substitutes, (HipBuffer, HipExecutable))

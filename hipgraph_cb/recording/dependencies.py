@@ -13,15 +13,6 @@ from enum import Enum
 from itertools import pairwise
 from typing import NamedTuple, overload
 
-AUTO_EDGE_LIMIT = 64
-"""`AUTO` draws direct edges while fan-in x fan-out stays at or below this.
-
-Up to 8 x 8 the edges cost less than a node in between: replaying about 1 024 tiny kernels through CUDA graphs on an
-H200 took 496 us with edges and 2571 us with empty nodes in layers of 4, 497 and 1712 us in layers of 8. Beyond,
-the edges grow with the square of the width while a node costs the same. Nothing is known for AMD GPUs yet:
-`hipgraph-cb bench joins` measures them.
-"""
-
 
 class JoinPolicy(Enum):
     """What stands between two layers when the first has several commands."""
@@ -32,14 +23,28 @@ class JoinPolicy(Enum):
     AUTO = "auto"
 
 
-WIDE_JOIN_ON_AMD = JoinPolicy.EMPTY
-"""What `AUTO` puts between wide layers on AMD's runtime: there an empty node is a marker packet in the queue, with no
-kernel to launch. That is how the runtime is made, not a measurement; `hipgraph-cb bench joins` makes one.
+class AutoJoin(NamedTuple):
+    """What `AUTO` means for one runtime.
+
+    Attributes:
+        edge_limit: direct edges are drawn while fan-in x fan-out is no more than this.
+        wide: what stands between wider layers: EMPTY or KERNEL.
+    """
+
+    edge_limit: int
+    wide: JoinPolicy
+
+
+AUTO_ON_AMD = AutoJoin(4 * 4, JoinPolicy.EMPTY)
+"""On AMD's runtime an empty node has no packet of its own, while edges to several predecessors become barrier packets.
+
+Counted on its versions 6.4.3 and 7.2.4 (same answer), packets for barriers in 8 layers: 8 wide, 37 with empty nodes
+and 62 with edges; 32 wide, 37 and 233; 4 wide, as many with either.
 """
 
-WIDE_JOIN_ELSEWHERE = JoinPolicy.KERNEL
-"""The same on a runtime that is not AMD's: CUDA graphs on an H200 took 289 us with kernels and 2936 us with empty nodes
-in layers of 128, nearly all of it on the host.
+AUTO_ELSEWHERE = AutoJoin(8 * 8, JoinPolicy.KERNEL)
+"""On a runtime that is not AMD's the driver runs empty nodes on the host. Replays through CUDA graphs on an H200:
+32 layers of 32 took 1583 us with empty nodes, 483 with edges and 302 with kernels; 250 layers of 4 took 1452, 480, 613.
 """
 
 
@@ -67,19 +72,19 @@ Dependencies = tuple[tuple[int, ...], ...]
 
 
 def plan(
-    layers: Sequence[Sequence[int]], policy: JoinPolicy = JoinPolicy.AUTO, *, wide: JoinPolicy = JoinPolicy.EMPTY
+    layers: Sequence[Sequence[int]], policy: JoinPolicy = JoinPolicy.AUTO, *, auto: AutoJoin = AUTO_ON_AMD
 ) -> Iterator[PlannedNode]:
     """The nodes to add, in order; a node's id is its position.
 
     Args:
         layers: command indices between barriers, no layer empty.
         policy: what joins two layers.
-        wide: what `AUTO` takes beyond its limit, EMPTY or KERNEL.
+        auto: what `AUTO` means.
     """
     position = 0
     previous: tuple[int, ...] = ()
     for layer in layers:
-        join = join_kind(len(previous), len(layer), policy, wide)
+        join = join_kind(len(previous), len(layer), policy, auto)
         if join is not None:
             yield JoinNode(previous, join)
             previous = (position,)
@@ -90,12 +95,12 @@ def plan(
         position += len(layer)
 
 
-def join_kind(fan_in: int, fan_out: int, policy: JoinPolicy, wide: JoinPolicy = JoinPolicy.EMPTY) -> JoinPolicy | None:
+def join_kind(fan_in: int, fan_out: int, policy: JoinPolicy, auto: AutoJoin = AUTO_ON_AMD) -> JoinPolicy | None:
     """The kind of node between two layers of so many commands, or None for direct edges. Arguments as for `plan`."""
     if fan_in <= 1 or policy is JoinPolicy.EDGES:
         return None
     if policy is JoinPolicy.AUTO:
-        return None if fan_in * fan_out <= AUTO_EDGE_LIMIT else wide
+        return None if fan_in * fan_out <= auto.edge_limit else auto.wide
     return policy
 
 
@@ -103,7 +108,7 @@ def plan_dependencies(
     dependencies: Dependencies,
     policy: JoinPolicy = JoinPolicy.AUTO,
     *,
-    wide: JoinPolicy = JoinPolicy.EMPTY,
+    auto: AutoJoin = AUTO_ON_AMD,
     first: int = 0,
 ) -> Iterator[PlannedNode]:
     """As `plan`, for commands with dependencies of their own.
@@ -126,7 +131,7 @@ def plan_dependencies(
             # before the first join, commands stand at their own positions
             place = waits if position == command else tuple([positions[wait] for wait in waits])
             if fan_out > 1:
-                join = join_kind(len(waits), fan_out, policy, wide)
+                join = join_kind(len(waits), fan_out, policy, auto)
                 if join is not None:
                     yield JoinNode(place, join)
                     place = (position,)

@@ -10,8 +10,8 @@ from hipgraph_cb.code_object.target_id import TargetId
 from hipgraph_cb.code_object.verify import verify
 from hipgraph_cb.errors import HipError, InvalidArgumentError, UnavailableError
 from hipgraph_cb.hip.device import HipDevice
-from hipgraph_cb.hip.joins import KERNELS, code_for, wide_join
-from hipgraph_cb.recording.dependencies import JoinPolicy
+from hipgraph_cb.hip.joins import KERNELS, auto_join, code_for
+from hipgraph_cb.recording.dependencies import AutoJoin, JoinPolicy
 
 
 def wide(device, width=9, join="kernel"):
@@ -61,7 +61,7 @@ def test_a_join_that_fails_says_that_it_is_one(counting, device):
 
 
 @pytest.mark.parametrize(
-    ("limit", "width", "empty"), [("up to 8 x 8 edges", 8, 0), ("beyond that an empty node", 9, 2)]
+    ("limit", "width", "empty"), [("up to 4 x 4 edges", 4, 0), ("beyond that an empty node", 5, 2)]
 )
 def test_auto_on_amd_s_runtime(counting, device, limit, width, empty):
     wide(device, width, join="auto")
@@ -69,9 +69,26 @@ def test_auto_on_amd_s_runtime(counting, device, limit, width, empty):
     assert counting.calls.count("hipGraphAddKernelNode") == 0
 
 
-def test_what_auto_takes_depends_on_whose_runtime_it_is():
-    assert wide_join("gfx942:sramecc+:xnack-") is JoinPolicy.EMPTY
-    assert wide_join("NVIDIA H200") is JoinPolicy.KERNEL
+class Runtime:
+    """A HIP library, as far as one of AMD's own functions is concerned."""
+
+    def __init__(self, failure):
+        self.failure = failure
+
+    def call(self, name):
+        assert name == "hipExtGetLastError"
+        if self.failure is not None:
+            raise self.failure
+
+
+@pytest.mark.parametrize("failure", [None, HipError("hipExtGetLastError", 1, "hipErrorInvalidValue")])
+def test_a_runtime_with_amd_s_own_functions_is_amd_s_whatever_they_answer(failure):
+    assert auto_join(Runtime(failure)) == AutoJoin(16, JoinPolicy.EMPTY)
+
+
+def test_a_runtime_without_amd_s_own_functions_forwards_to_another_driver():
+    missing = UnavailableError("the HIP library has no function hipExtGetLastError")
+    assert auto_join(Runtime(missing)) == AutoJoin(64, JoinPolicy.KERNEL)
 
 
 def test_the_environment_sets_the_default(counting, device, monkeypatch):

@@ -6,7 +6,8 @@ from support.fakes import FakeBuffer
 from hipgraph_cb.errors import InvalidArgumentError, OutOfRangeError
 from hipgraph_cb.recording.command_buffer import CommandBuffer
 from hipgraph_cb.recording.dependencies import (
-    AUTO_EDGE_LIMIT,
+    AUTO_ELSEWHERE,
+    AUTO_ON_AMD,
     CommandNode,
     JoinNode,
     JoinPolicy,
@@ -108,17 +109,18 @@ def test_one_node_joins_two_layers(policy):
     ]
 
 
-@pytest.mark.parametrize(("width", "joined"), [((8, 8), False), ((8, 9), True), ((64, 1), False), ((65, 1), True)])
-def test_auto_draws_edges_up_to_a_limit_of_fan_in_times_fan_out(width, joined):
-    first, second = width
-    nodes = list(plan([range(first), range(first, first + second)], JoinPolicy.AUTO))
-    assert (first * second > AUTO_EDGE_LIMIT) is joined
-    assert [node.kind for node in nodes if isinstance(node, JoinNode)] == ([JoinPolicy.EMPTY] if joined else [])
-
-
-def test_auto_can_join_wide_layers_with_a_kernel():
-    nodes = list(plan([range(100), range(100, 200)], JoinPolicy.AUTO, wide=JoinPolicy.KERNEL))
-    assert [node.kind for node in nodes if isinstance(node, JoinNode)] == [JoinPolicy.KERNEL]
+@pytest.mark.parametrize(
+    ("auto", "within", "beyond", "kind"),
+    [
+        (AUTO_ON_AMD, [(4, 4), (16, 1)], [(4, 5), (17, 1)], JoinPolicy.EMPTY),
+        (AUTO_ELSEWHERE, [(8, 8), (64, 1)], [(8, 9), (65, 1)], JoinPolicy.KERNEL),
+    ],
+)
+def test_auto_draws_edges_up_to_a_limit_of_fan_in_times_fan_out(auto, within, beyond, kind):
+    for widths, kinds in ((within, []), (beyond, [kind])):
+        for first, second in widths:
+            nodes = list(plan([range(first), range(first, first + second)], JoinPolicy.AUTO, auto=auto))
+            assert [node.kind for node in nodes if isinstance(node, JoinNode)] == kinds
 
 
 def test_the_commands_of_a_layer_share_their_dependencies():

@@ -6,7 +6,7 @@ import pytest
 from support.fakes import FakeBuffer, FakeEvent
 
 from hipgraph_cb.recording.command_buffer import CommandBuffer
-from hipgraph_cb.recording.dependencies import CommandNode, JoinNode, JoinPolicy, plan_dependencies
+from hipgraph_cb.recording.dependencies import AUTO_ELSEWHERE, CommandNode, JoinNode, JoinPolicy, plan_dependencies
 
 FIRST, SECOND = (0, 1), (2, 3)
 SHARED = ((), (), FIRST, FIRST, SECOND, SECOND, (4,), (0, 5))
@@ -35,9 +35,7 @@ def test_edges_need_no_joins_and_auto_takes_them_up_to_its_limit():
     kinds = [type(node) for node in plan_dependencies(((),) * 9 + (wide,) * 8, JoinPolicy.AUTO)]
     assert kinds == [CommandNode] * 9 + [JoinNode] + [CommandNode] * 8
     (join,) = [
-        node
-        for node in plan_dependencies(((),) * 9 + (wide,) * 8, wide=JoinPolicy.KERNEL)
-        if isinstance(node, JoinNode)
+        node for node in plan_dependencies(((),) * 9 + (wide,) * 8, auto=AUTO_ELSEWHERE) if isinstance(node, JoinNode)
     ]
     assert join == JoinNode(wide, JoinPolicy.KERNEL)
 

@@ -12,15 +12,10 @@ import re
 from collections.abc import Callable
 from typing import Any
 
+from hipgraph_cb.abi.hip.codes import Code
 from hipgraph_cb.errors import HipError, HipGraphError, ResourceExhaustedError, UnavailableError
 
 logger = logging.getLogger("hipgraph_cb.hip")
-
-SUCCESS = 0
-ERROR_OUT_OF_MEMORY = 2
-ERROR_NOT_READY = 600
-STREAM_NON_BLOCKING = 1
-"""The flag of a stream that has no order with the null stream."""
 
 
 class HipOutOfMemoryError(HipError, ResourceExhaustedError):
@@ -52,7 +47,7 @@ class HipApi:
             result = self._functions[name](*arguments)
         except (RuntimeError, ValueError) as error:
             raise _call_failure(self, name, error) from error
-        if result[0] != SUCCESS:
+        if result[0] != Code.SUCCESS:
             raise self.error(name, result[0], where)
         if len(result) == 2:
             return result[1]
@@ -73,9 +68,9 @@ class HipApi:
             (code,) = self._functions[name](*arguments)
         except (RuntimeError, ValueError) as error:
             raise _call_failure(self, name, error) from error
-        if code not in (SUCCESS, ERROR_NOT_READY):
+        if code not in (Code.SUCCESS, Code.NOT_READY):
             raise self.error(name, code, where)
-        return bool(code == SUCCESS)
+        return bool(code == Code.SUCCESS)
 
     def release(self, name: str, handle: Any) -> None:
         """Call a function that gives a handle back. A failure is logged once, and the handle counts as released."""
@@ -93,7 +88,7 @@ class HipApi:
     def error(self, name: str, code: Any, where: str | None = None) -> HipError:
         """The error for a code that the function `name` returned, with the report of the fault behind it."""
         detail = self.fault_report() if self.fault_report is not None else None
-        kind = HipOutOfMemoryError if code == ERROR_OUT_OF_MEMORY else HipError
+        kind = HipOutOfMemoryError if code == Code.OUT_OF_MEMORY else HipError
         return kind(name, int(code), getattr(code, "name", "unknown"), where=where, detail=detail)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from hipgraph_cb.abi.hip.codes import Code
 from hipgraph_cb.backend.imported import ForeignBuffer, check_extent
 from hipgraph_cb.backend.lifetime import Borrowed, Handle
 from hipgraph_cb.backend.owned import OwnedBuffer
@@ -18,8 +19,8 @@ if TYPE_CHECKING:
     from hipgraph_cb.hip.device import HipDevice
 
 
-UNKNOWN_MEMORY = (1, 17, 500)
-"""hipErrorInvalidValue, hipErrorInvalidDevicePointer and hipErrorNotFound: there is no such memory."""
+UNKNOWN_MEMORY = (Code.INVALID_VALUE, Code.INVALID_DEVICE_POINTER, Code.NOT_FOUND)
+"""There is no such memory."""
 
 
 class HipBuffer(OwnedBuffer):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
+from hipgraph_cb.abi.hip.enums import STREAM_NON_BLOCKING
 from hipgraph_cb.backend.device import BackendDevice
 from hipgraph_cb.backend.lifetime import Handle
 from hipgraph_cb.backend.stream import QueueStream
@@ -12,7 +13,7 @@ from hipgraph_cb.code_object.target_id import TargetId
 from hipgraph_cb.errors import InvalidArgumentError, NotFoundError
 from hipgraph_cb.foreign.memory import LEGACY_STREAM, PER_THREAD_STREAM
 from hipgraph_cb.foreign.streams import stream_address
-from hipgraph_cb.hip.api import STREAM_NON_BLOCKING, HipApi
+from hipgraph_cb.hip.api import HipApi
 from hipgraph_cb.hip.buffer import HipBuffer, ImportedBuffer
 from hipgraph_cb.hip.event import HipEvent
 from hipgraph_cb.hip.executable import HipExecutable

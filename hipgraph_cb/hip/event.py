@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from hipgraph_cb.abi.hip.enums import EventFlag
 from hipgraph_cb.backend.lifetime import Handle
 from hipgraph_cb.runtime.event import Event
 
 if TYPE_CHECKING:
     from hipgraph_cb.hip.device import HipDevice
-
-EVENT_DISABLE_TIMING = 2
 
 
 class HipEvent(Event):
@@ -20,7 +19,7 @@ class HipEvent(Event):
         self._device = device
         self.label = label
         device.api.make_current()
-        native = device.api.call("hipEventCreateWithFlags", EVENT_DISABLE_TIMING, where=self.describe())
+        native = device.api.call("hipEventCreateWithFlags", EventFlag.DISABLE_TIMING, where=self.describe())
         self.handle: Handle | None = Handle(device.api, native, "hipEventDestroy")
         self._native = native
 

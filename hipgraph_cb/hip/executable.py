@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from hipgraph_cb.abi.hip.codes import Code
 from hipgraph_cb.backend.lifetime import Handle
 from hipgraph_cb.backend.owned import OwnedExecutable
 from hipgraph_cb.errors import HipError, NotFoundError
@@ -12,8 +13,6 @@ from hipgraph_cb.hip.buffer import HipBuffer
 if TYPE_CHECKING:
     from hipgraph_cb.code_object.verify import VerifiedExecutable
     from hipgraph_cb.hip.device import HipDevice
-
-ERROR_NOT_FOUND = 500
 
 
 class HipExecutable(OwnedExecutable):
@@ -43,7 +42,7 @@ class HipExecutable(OwnedExecutable):
         try:
             address, size = self._device.api.call("hipModuleGetGlobal", module.native, name.encode())
         except HipError as error:
-            if error.code != ERROR_NOT_FOUND:
+            if error.code != Code.NOT_FOUND:
                 raise
             raise NotFoundError("global_: no such variable", where=self.describe(), found=repr(name)) from error
         return HipBuffer(self._device, int(size), int(address), module, name)

@@ -10,15 +10,16 @@ import struct
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
+from hipgraph_cb.abi.hip.structures import KernelNodeParams, MemsetParams
+from hipgraph_cb.abi.layout import packer
 from hipgraph_cb.hip.api import bindings
 
 if TYPE_CHECKING:
     from hipgraph_cb.recording.dispatch_plan import Shape
 
-KERNEL_NODE = struct.Struct("<3I4xQQ3I4xQI4x")
-"""hipKernelNodeParams: blockDim, extra, func, gridDim, kernelParams, sharedMemBytes."""
-MEMSET_NODE = struct.Struct("<QI4xQQI4xQ")
-"""hipMemsetParams: dst, elementSize, height, pitch, value, width (in elements)."""
+KERNEL_NODE = packer(KernelNodeParams)
+MEMSET_NODE = packer(MemsetParams)
+"""The width is in elements."""
 write_pointer = struct.Struct("<Q").pack_into
 
 

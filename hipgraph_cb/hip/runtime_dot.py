@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from hipgraph_cb.abi.hip.enums import DebugDotFlag
 from hipgraph_cb.backend.lifetime import Handle
 from hipgraph_cb.hip.graph import arguments_in
 from hipgraph_cb.hip.graph_nodes import add_section
@@ -17,9 +18,6 @@ if TYPE_CHECKING:
     from hipgraph_cb.hip.api import HipApi
     from hipgraph_cb.hip.commands import CommandArguments
     from hipgraph_cb.hip.joins import Joiner
-
-VERBOSE = 1
-"""hipGraphDebugDotFlagsVerbose: with the parameters of every node."""
 
 
 def runtime_dot(api: HipApi, steps: Sequence[Step], joiner: Joiner, arguments: CommandArguments) -> str:
@@ -33,7 +31,7 @@ def runtime_dot(api: HipApi, steps: Sequence[Step], joiner: Joiner, arguments: C
             graph = Handle(api, api.call("hipGraphCreate", 0), "hipGraphDestroy")
             try:
                 add_section(api, graph.native, section, joiner, arguments_in(section.scope, arguments))
-                api.call("hipGraphDebugDotPrint", graph.native, os.fsencode(path), VERBOSE)
+                api.call("hipGraphDebugDotPrint", graph.native, os.fsencode(path), DebugDotFlag.VERBOSE)
             finally:
                 graph.release()
             drawings.append(path.read_text(encoding="utf-8", errors="replace"))

@@ -6,25 +6,12 @@ import ctypes
 from dataclasses import dataclass
 from typing import Any
 
+from hipgraph_cb.abi.hsa.attributes import AgentInfo, DeviceType, IsaInfo, PoolFlag, PoolInfo, Segment
 from hipgraph_cb.code_object.limits import DeviceLimits
 from hipgraph_cb.code_object.target_id import TargetId
 from hipgraph_cb.errors import HipGraphError, InternalError, NotFoundError
 from hipgraph_cb.hsa.api import HsaApi
-from hipgraph_cb.hsa.functions import (
-    BOOL,
-    DEVICE_CPU,
-    DEVICE_GPU,
-    POOL_COARSE_GRAINED,
-    POOL_KERNARG,
-    SEGMENT_GLOBAL,
-    SEGMENT_GROUP,
-    U16,
-    U32,
-    U64,
-    AgentInfo,
-    IsaInfo,
-    PoolInfo,
-)
+from hipgraph_cb.hsa.functions import BOOL, U16, U32, U64
 
 NAME_SIZE = 64
 
@@ -64,14 +51,14 @@ def find_agent(api: HsaApi, ordinal: int) -> Agent:
     """
     agents = api.list("hsa_iterate_agents")
     kinds = [_info(api, agent, AgentInfo.DEVICE, U32) for agent in agents]
-    gpus = [agent for agent, kind in zip(agents, kinds, strict=True) if kind == DEVICE_GPU]
+    gpus = [agent for agent, kind in zip(agents, kinds, strict=True) if kind == DeviceType.GPU]
     if ordinal >= len(gpus):
         raise NotFoundError(
             "open_device: no such device",
             found=f"device {ordinal}",
             allowed=f"0 to {len(gpus) - 1}" if gpus else "none: HSA sees no GPU",
         )
-    cpus = [agent for agent, kind in zip(agents, kinds, strict=True) if kind == DEVICE_CPU]
+    cpus = [agent for agent, kind in zip(agents, kinds, strict=True) if kind == DeviceType.CPU]
     return _describe(api, gpus[ordinal], cpus)
 
 
@@ -87,8 +74,8 @@ def _describe(api: HsaApi, agent: int, cpus: list[int]) -> Agent:
         limits=_limits(api, agent, pools),
         profile=_info(api, agent, AgentInfo.PROFILE, U32),
         rounding=_info(api, agent, AgentInfo.DEFAULT_FLOAT_ROUNDING_MODE, U32),
-        device_pool=_pool(pools, POOL_COARSE_GRAINED, "the GPU has no memory of its own to allocate"),
-        host_pool=_pool(host_pools, POOL_KERNARG, "no CPU has memory for kernel arguments"),
+        device_pool=_pool(pools, PoolFlag.COARSE_GRAINED, "the GPU has no memory of its own to allocate"),
+        host_pool=_pool(host_pools, PoolFlag.KERNARG, "no CPU has memory for kernel arguments"),
         largest_queue=_info(api, agent, AgentInfo.QUEUE_MAX_SIZE, U32),
         compute_units=_info(api, agent, AgentInfo.COMPUTE_UNIT_COUNT, U32),
     )
@@ -120,7 +107,7 @@ def _limits(api: HsaApi, agent: int, pools: list[_Pool]) -> DeviceLimits:
     return DeviceLimits(
         max_workgroup_size=(x, y, z),
         max_flat_workgroup_size=_info(api, agent, AgentInfo.WORKGROUP_MAX_SIZE, U32),
-        max_lds=max((pool.size for pool in pools if pool.segment == SEGMENT_GROUP), default=0),
+        max_lds=max((pool.size for pool in pools if pool.segment == Segment.GROUP), default=0),
         wavefront_size=_info(api, agent, AgentInfo.WAVEFRONT_SIZE, U32),
     )
 
@@ -143,7 +130,7 @@ def _pool_of(api: HsaApi, pool: int) -> _Pool:
         return api.read("hsa_amd_memory_pool_get_info", pool, attribute, kind=kind)
 
     segment = info(PoolInfo.SEGMENT, U32)
-    is_global = segment == SEGMENT_GLOBAL
+    is_global = segment == Segment.GLOBAL
     return _Pool(
         handle=pool,
         segment=segment,

@@ -9,17 +9,11 @@ import weakref
 from collections.abc import Callable
 from typing import Any, Protocol
 
+from hipgraph_cb.abi.hsa import SONAME
+from hipgraph_cb.abi.hsa.attributes import GPU_MEMORY_FAULT_EVENT
+from hipgraph_cb.abi.hsa.status import Status, status_name
 from hipgraph_cb.errors import HsaError, ResourceExhaustedError, UnavailableError
-from hipgraph_cb.hsa.functions import (
-    FUNCTIONS,
-    GPU_MEMORY_FAULT_EVENT,
-    LIBRARY,
-    AgentCallback,
-    EventCallback,
-    Function,
-    Status,
-    status_name,
-)
+from hipgraph_cb.hsa.functions import FUNCTIONS, AgentCallback, EventCallback, Function
 
 logger = logging.getLogger("hipgraph_cb.hsa")
 
@@ -163,8 +157,8 @@ def check(functions: Functions, name: str, *arguments: Any) -> None:
 
 
 def _error(name: str, status: int, where: str | None = None, detail: str | None = None) -> HsaError:
-    out_of_memory = status == Status.ERROR_OUT_OF_RESOURCES or (
-        status == Status.ERROR_INVALID_ALLOCATION and name == "hsa_amd_memory_pool_allocate"
+    out_of_memory = status == Status.OUT_OF_RESOURCES or (
+        status == Status.INVALID_ALLOCATION and name == "hsa_amd_memory_pool_allocate"
     )
     kind = HsaOutOfMemoryError if out_of_memory else HsaError
     return kind(name, int(status), status_name(status), where=where, detail=detail)
@@ -187,10 +181,10 @@ _current: weakref.ref[Session] | None = None
 
 def _open_library() -> Any:
     try:
-        return ctypes.CDLL(LIBRARY)
+        return ctypes.CDLL(SONAME)
     except OSError as error:
         raise UnavailableError(
-            f"{LIBRARY} cannot be loaded",
+            f"{SONAME} cannot be loaded",
             found=str(error),
             next_step="install ROCm, or set HIPGRAPH_CB_VIRTUAL=gfx942 to use a virtual GPU",
         ) from error

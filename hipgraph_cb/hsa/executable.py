@@ -5,10 +5,12 @@ from __future__ import annotations
 import ctypes
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from hipgraph_cb.abi.hsa.attributes import SymbolInfo, SymbolKind
+from hipgraph_cb.abi.hsa.status import Status
 from hipgraph_cb.backend.lifetime import Handle
 from hipgraph_cb.backend.owned import OwnedExecutable
 from hipgraph_cb.errors import HsaError, NotFoundError
-from hipgraph_cb.hsa.functions import BOOL, SYMBOL_VARIABLE, U32, U64, Status, SymbolInfo
+from hipgraph_cb.hsa.functions import BOOL, U32, U64
 from hipgraph_cb.hsa.loader import CodeRange, code_ranges
 from hipgraph_cb.hsa.memory import HsaBuffer
 
@@ -66,10 +68,10 @@ class HsaExecutable(OwnedExecutable):
         try:
             symbol = _symbol(api, self._device.agent, loaded.native, name, None)
         except HsaError as error:
-            if error.code != Status.ERROR_INVALID_SYMBOL_NAME:
+            if error.code != Status.INVALID_SYMBOL_NAME:
                 raise
             raise self._no_variable(name) from error
-        if _symbol_info(api, symbol, SymbolInfo.TYPE, U32) != SYMBOL_VARIABLE:
+        if _symbol_info(api, symbol, SymbolInfo.TYPE, U32) != SymbolKind.VARIABLE:
             raise self._no_variable(name)
         address = _symbol_info(api, symbol, SymbolInfo.VARIABLE_ADDRESS, U64)
         size = _symbol_info(api, symbol, SymbolInfo.VARIABLE_SIZE, U32)

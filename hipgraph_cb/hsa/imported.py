@@ -5,18 +5,16 @@ from __future__ import annotations
 import ctypes
 from typing import TYPE_CHECKING
 
+from hipgraph_cb.abi.hsa.attributes import PointerType
+from hipgraph_cb.abi.hsa.structures import PointerInfo
 from hipgraph_cb.backend.imported import ForeignBuffer, check_extent
 from hipgraph_cb.backend.lifetime import Borrowed
 from hipgraph_cb.errors import InvalidArgumentError, UnimplementedError
-from hipgraph_cb.hsa.functions import PointerInfo
 from hipgraph_cb.hsa.memory import HsaBuffer
 
 if TYPE_CHECKING:
     from hipgraph_cb.foreign.memory import ForeignMemory
     from hipgraph_cb.hsa.device import HsaDevice
-
-ALLOCATED = 1
-"""HSA_EXT_POINTER_TYPE_HSA: memory of one of the runtime's pools."""
 
 
 class ImportedHsaBuffer(ForeignBuffer, HsaBuffer):
@@ -38,24 +36,24 @@ class ImportedHsaBuffer(ForeignBuffer, HsaBuffer):
                 next_step="synchronize the producer, then import the address with size=",
             )
         info = _pointer_info(device, memory.address)
-        if info.type != ALLOCATED:
+        if info.type != PointerType.HSA:
             raise InvalidArgumentError(
                 "import_buffer: the HSA runtime knows of no memory there",
                 where=memory.name,
                 found=f"address {memory.address:#x}",
             )
-        if info.agent_owner != device.agent.handle:
+        if info.agentOwner != device.agent.handle:
             raise InvalidArgumentError(
                 "import_buffer: the memory belongs to another device",
                 where=memory.name,
-                found=f"agent {info.agent_owner:#x}",
+                found=f"agent {info.agentOwner:#x}",
                 allowed=f"agent {device.agent.handle:#x}",
             )
-        check_extent(memory, info.agent_base_address + info.size_in_bytes)
+        check_extent(memory, info.agentBaseAddress + info.sizeInBytes)
         return cls(device, memory.size, memory.address, Borrowed(memory.owner), label)
 
     def check_there(self) -> None:
-        if _pointer_info(self._device, self._address).type != ALLOCATED:
+        if _pointer_info(self._device, self._address).type != PointerType.HSA:
             raise self._gone()
 
 

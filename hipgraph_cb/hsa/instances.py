@@ -11,10 +11,11 @@ from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
+from hipgraph_cb.abi.hsa.aql import PACKET_SIZE
 from hipgraph_cb.backend.blits import Blit
 from hipgraph_cb.hsa.lowering import blit_of, write_pointer
 from hipgraph_cb.hsa.packet_template import EventPacket, Image
-from hipgraph_cb.hsa.packets import BODY, PACKET_SIZE
+from hipgraph_cb.hsa.packets import BODY
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

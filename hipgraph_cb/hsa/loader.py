@@ -5,18 +5,12 @@ from __future__ import annotations
 import ctypes
 from typing import NamedTuple
 
+from hipgraph_cb.abi.hsa.attributes import Extension, LoadedCodeObjectInfo
+from hipgraph_cb.abi.hsa.status import Status
+from hipgraph_cb.abi.hsa.structures import LOADER_PREFIX, LoaderTable
 from hipgraph_cb.errors import UnavailableError
 from hipgraph_cb.hsa.api import HsaApi
-from hipgraph_cb.hsa.functions import (
-    EXTENSION_AMD_LOADER,
-    U64,
-    IterateLoadedCodeObjects,
-    LoadedCodeObjectCallback,
-    LoadedCodeObjectGetInfo,
-    LoadedCodeObjectInfo,
-    LoaderTable,
-    Status,
-)
+from hipgraph_cb.hsa.functions import U64, IterateLoadedCodeObjects, LoadedCodeObjectCallback, LoadedCodeObjectGetInfo
 
 
 class CodeRange(NamedTuple):
@@ -33,7 +27,7 @@ def code_ranges(api: HsaApi, executable: int) -> tuple[CodeRange, ...]:
         HsaError: the extension is missing or refuses.
     """
     table = LoaderTable()
-    api.call("hsa_system_get_major_extension_table", EXTENSION_AMD_LOADER, 1, ctypes.sizeof(table), ctypes.byref(table))
+    api.call("hsa_system_get_major_extension_table", Extension.AMD_LOADER, 1, ctypes.sizeof(table), ctypes.byref(table))
     if not table.executable_iterate_loaded_code_objects or not table.loaded_code_object_get_info:
         raise UnavailableError("the HSA library does not say where code objects are loaded")
     iterate = IterateLoadedCodeObjects(table.executable_iterate_loaded_code_objects)
@@ -59,4 +53,4 @@ def code_ranges(api: HsaApi, executable: int) -> tuple[CodeRange, ...]:
 
 def _check(api: HsaApi, name: str, status: int) -> None:
     if status:
-        raise api.error(f"hsa_ven_amd_loader_{name}", status)
+        raise api.error(LOADER_PREFIX + name, status)

@@ -6,15 +6,11 @@ import ctypes
 import time
 from typing import TYPE_CHECKING, Any
 
+from hipgraph_cb.abi.hsa.attributes import QueueType
+from hipgraph_cb.abi.hsa.status import Status
+from hipgraph_cb.abi.hsa.structures import Queue
 from hipgraph_cb.backend.lifetime import Handle
-from hipgraph_cb.hsa.functions import (
-    ANY_SEGMENT_SIZE,
-    QUEUE_TYPE_MULTI,
-    U64,
-    QueueErrorCallback,
-    QueueStructure,
-    Status,
-)
+from hipgraph_cb.hsa.functions import U64, QueueErrorCallback
 from hipgraph_cb.hsa.ring import Ring
 
 if TYPE_CHECKING:
@@ -25,6 +21,8 @@ LARGEST_QUEUE = 16384
 """Packets: as many as AMD's HIP takes for its queues. Every launch that fits is written without waiting."""
 SILENCE = 0.5
 """Seconds after which nobody will say any more whose fault a memory fault was."""
+ANY_SEGMENT_SIZE = 0xFFFFFFFF
+"""The program does not say how much memory its kernels will need."""
 FIRST_COUNT = 1 << 62
 """Where the completion signal starts; every launch that ends takes one off."""
 
@@ -74,7 +72,7 @@ class Stop:
 
         def stopped(status: int, _queue: object, _data: object) -> None:
             self.status = self.status or status
-            if status == Status.ERROR_MEMORY_FAULT:
+            if status == Status.MEMORY_FAULT:
                 self._notice.answered()
 
         return QueueErrorCallback(stopped)
@@ -101,7 +99,7 @@ class NativeQueue:
                 "hsa_queue_create",
                 agent.handle,
                 size,
-                QUEUE_TYPE_MULTI,
+                QueueType.MULTI,
                 callback,
                 None,
                 ANY_SEGMENT_SIZE,
@@ -113,7 +111,7 @@ class NativeQueue:
             self._signal.release()
             raise
         self._queue = Handle(api, address, "hsa_queue_destroy", keep=callback)
-        structure = QueueStructure.from_address(address)
+        structure = Queue.from_address(address)
         self.ring = Ring.at(structure.base_address, structure.size)
         self._api = api
         self._address = address

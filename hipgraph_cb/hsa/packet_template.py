@@ -10,16 +10,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from hipgraph_cb.abi.hsa.aql import AGENT_SCOPE, BARRIER_AND, INVALID, KERNEL_DISPATCH
 from hipgraph_cb.hsa.packets import (
-    AGENT,
-    BARRIER_AND,
     BODY,
     COMPLETION,
     DEPENDENCIES,
     DISPATCH_PACKET,
     FIRST_DEPENDENCY,
-    INVALID,
-    KERNEL_DISPATCH,
     header_word,
     header_words,
 )
@@ -52,7 +49,7 @@ class Row(NamedTuple):
 NOTHING = Row(INVALID, (0, 0, 0), (0, 0, 0), 0, 0, 0, 0)
 """A barrier packet without signals. Its kernarg address stays 0."""
 HEADER = struct.Struct("<I")
-ACQUIRE_AGENT = header_word(0, acquire=AGENT)
+ACQUIRE_AGENT = header_word(0, acquire=AGENT_SCOPE)
 
 
 class SlotPointer(NamedTuple):

@@ -12,37 +12,54 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from hipgraph_cb.abi.hsa.aql import (
+    ACQUIRE_SHIFT,
+    AGENT_SCOPE,
+    BARRIER_AND,
+    BARRIER_BIT,
+    INVALID,
+    KERNEL_DISPATCH,
+    NO_SCOPE,
+    PACKET_SIZE,
+    RELEASE_SHIFT,
+    SCOPE_MASK,
+    SYSTEM_SCOPE,
+    TYPE_MASK,
+    BarrierPacket,
+    DispatchPacket,
+    packet_header,
+)
+
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-PACKET_SIZE = 64
-INVALID, KERNEL_DISPATCH, BARRIER_AND = 1, 2, 3
 NO_TYPE = 6
 """A type that does not exist: the patch kernel gives it to a packet whose grid cannot be launched."""
-BARRIER = 1 << 8
-NO_SCOPE, AGENT, SYSTEM = 0, 1, 2
 THREE_DIMENSIONS = 3 << 16
 BODY = INVALID | THREE_DIMENSIONS
 """The header word of a dispatch that is not published yet."""
-FIRST_DEPENDENCY, DEPENDENCIES, COMPLETION = 1, 5, 7
+FIRST_DEPENDENCY = BarrierPacket.dep_signal.offset // 8
+DEPENDENCIES = BarrierPacket.dep_signal.size // 8
+COMPLETION = DispatchPacket.completion_signal.offset // 8
 """Where a packet names signals, in words of 64 bits: what a barrier packet waits for, and what any packet completes."""
 
+_FIELDS = {
+    "header": "<u4",
+    "workgroup_size": ("<u2", 3),
+    "grid_size": ("<u4", 3),
+    "private_segment_size": "<u4",
+    "group_segment_size": "<u4",
+    "kernel_object": "<u8",
+    "kernarg_address": "<u8",
+    "completion_signal": "<u8",
+    "reserved0": "<u2",
+    "reserved2": "<u8",
+}
 DISPATCH_PACKET = np.dtype(
     {
-        "names": [
-            "header",
-            "workgroup_size",
-            "grid_size",
-            "private_segment_size",
-            "group_segment_size",
-            "kernel_object",
-            "kernarg_address",
-            "completion_signal",
-            "reserved0",
-            "reserved2",
-        ],
-        "formats": ["<u4", ("<u2", 3), ("<u4", 3), "<u4", "<u4", "<u8", "<u8", "<u8", "<u2", "<u8"],
-        "offsets": [0, 4, 12, 24, 28, 32, 40, 56, 10, 48],
+        "names": list(_FIELDS),
+        "formats": list(_FIELDS.values()),
+        "offsets": [getattr(DispatchPacket, name).offset for name in _FIELDS],
         "itemsize": PACKET_SIZE,
     }
 )
@@ -55,7 +72,7 @@ No byte is without a field: numpy does not copy what lies between fields.
 def header_word(kind: int, *, barrier: bool = False, acquire: int = NO_SCOPE, release: int = NO_SCOPE) -> int:
     """A header word; `acquire` and `release` are scopes."""
     setup = THREE_DIMENSIONS if kind == KERNEL_DISPATCH else 0
-    return kind | (BARRIER if barrier else 0) | acquire << 9 | release << 11 | setup
+    return packet_header(kind, barrier=barrier, acquire=acquire, release=release) | setup
 
 
 def header_words(kinds: Sequence[int], layer_starts: Sequence[int]) -> NDArray[np.uint32]:
@@ -75,10 +92,10 @@ def header_words(kinds: Sequence[int], layer_starts: Sequence[int]) -> NDArray[n
         words = np.full(len(kinds), words[0])
     else:
         words = np.array([header_word(kind) for kind in kinds], np.uint32)
-    words[: layer_starts[-1]] |= header_word(0, release=AGENT)
-    words[list(layer_starts[1:])] |= header_word(0, barrier=True, acquire=AGENT)
-    words[0] |= header_word(0, acquire=SYSTEM)
-    words[-1] |= header_word(0, barrier=True, release=SYSTEM)
+    words[: layer_starts[-1]] |= header_word(0, release=AGENT_SCOPE)
+    words[list(layer_starts[1:])] |= header_word(0, barrier=True, acquire=AGENT_SCOPE)
+    words[0] |= header_word(0, acquire=SYSTEM_SCOPE)
+    words[-1] |= header_word(0, barrier=True, release=SYSTEM_SCOPE)
     return words
 
 
@@ -88,12 +105,14 @@ def describe(words: NDArray[np.uint32]) -> list[str]:
 
 
 def _describe(word: int) -> str:
-    kind = {INVALID: "invalid", KERNEL_DISPATCH: "dispatch", BARRIER_AND: "barrier-and"}.get(word & 0xFF, "unknown")
+    kind = {INVALID: "invalid", KERNEL_DISPATCH: "dispatch", BARRIER_AND: "barrier-and"}.get(
+        word & TYPE_MASK, "unknown"
+    )
     scopes = ("", "agent", "system", "bad")
-    acquire, release = scopes[word >> 9 & 3], scopes[word >> 11 & 3]
+    acquire, release = scopes[word >> ACQUIRE_SHIFT & SCOPE_MASK], scopes[word >> RELEASE_SHIFT & SCOPE_MASK]
     parts = [
         kind,
-        "barrier" if word & BARRIER else "",
+        "barrier" if word & BARRIER_BIT else "",
         acquire and f"acquire={acquire}",
         release and f"release={release}",
     ]

@@ -6,9 +6,9 @@ from collections import deque
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
+from hipgraph_cb.abi.hsa.status import Status
 from hipgraph_cb.backend.queue import LaunchQueue
 from hipgraph_cb.errors import CancelledError, HipGraphError, OutOfRangeError
-from hipgraph_cb.hsa.functions import Status
 from hipgraph_cb.hsa.native_queue import FaultNotice, NativeQueue, QueueStopped
 from hipgraph_cb.hsa.packets import NO_TYPE
 from hipgraph_cb.hsa.ring import Feeder
@@ -113,7 +113,7 @@ class HsaQueue(LaunchQueue):
         status = native.stop.status  # before the count: what is done then is done
         done = self._tickets_before + native.launches_done()
         if not status and done < enqueued and self._notice.is_unanswered:
-            status = native.stop.status = Status.ERROR_MEMORY_FAULT
+            status = native.stop.status = Status.MEMORY_FAULT
         if status:
             if not self.lock.acquire(blocking=False):
                 return False  # somebody is about to enqueue; the next poll tells

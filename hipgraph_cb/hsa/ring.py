@@ -6,9 +6,10 @@ import time
 from collections.abc import Callable, Set
 from typing import TYPE_CHECKING, Any, Protocol
 
+from hipgraph_cb.abi.hsa.aql import BARRIER_BIT, PACKET_SIZE, TYPE_MASK
 from hipgraph_cb.errors import DeadlineExceededError
 from hipgraph_cb.hsa.memory import memory_at
-from hipgraph_cb.hsa.packets import BARRIER, COMPLETION, PACKET_SIZE
+from hipgraph_cb.hsa.packets import COMPLETION
 
 if TYPE_CHECKING:
     import numpy as np
@@ -46,7 +47,7 @@ class Ring:
 
     def type_of(self, index: int) -> int:
         """The type of the packet that stands where this index belongs."""
-        return int(self.words[index % self.size]) & 0xFF
+        return int(self.words[index % self.size]) & TYPE_MASK
 
     def write(
         self, index: int, bodies: NDArray[np.uint64], words: NDArray[np.uint32], extra: int = 0, completion: int = 0
@@ -144,7 +145,7 @@ class Feeder:
                 index,
                 bodies[done:end],
                 words[done:end],
-                BARRIER if waits and done == 0 else 0,
+                BARRIER_BIT if waits and done == 0 else 0,
                 completion if end == count else 0,
             )
             self.written = index + end - done

@@ -7,8 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from hipgraph_cb.abi.hsa.attributes import SystemInfo
+from hipgraph_cb.abi.hsa.structures import DispatchTime
 from hipgraph_cb.hsa.event import new_signal
-from hipgraph_cb.hsa.functions import U64, DispatchTime, SystemInfo
+from hipgraph_cb.hsa.functions import U64
 from hipgraph_cb.hsa.packets import COMPLETION
 from hipgraph_cb.recording.profile import Span
 

@@ -8,18 +8,19 @@ from __future__ import annotations
 
 from enum import Enum
 
+from hipgraph_cb.abi.hip.codes import Code
 from hipgraph_cb.errors import HipGraphError
 
 
 class FaultKind(Enum):
     """What went wrong; `.hip_code` is the hipError_t that a HIP call returns for it."""
 
-    ILLEGAL_ADDRESS = ("memory access fault", 700)
-    ILLEGAL_INSTRUCTION = ("illegal instruction", 719)
-    LAUNCH_FAILURE = ("launch failure", 719)
-    TIMEOUT = ("kernel stopped before its end", 702)
+    ILLEGAL_ADDRESS = ("memory access fault", Code.ILLEGAL_ADDRESS)
+    ILLEGAL_INSTRUCTION = ("illegal instruction", Code.LAUNCH_FAILURE)
+    LAUNCH_FAILURE = ("launch failure", Code.LAUNCH_FAILURE)
+    TIMEOUT = ("kernel stopped before its end", Code.LAUNCH_TIME_OUT)
 
-    def __init__(self, title: str, hip_code: int) -> None:
+    def __init__(self, title: str, hip_code: Code) -> None:
         self.title = title
         self.hip_code = hip_code
 

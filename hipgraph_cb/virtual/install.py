@@ -28,9 +28,8 @@ class VirtualRuntime(VirtualLibrary):
 
     def __init__(self, machine: Machine) -> None:
         from hipgraph_cb.virtual.callbacks import CallGate
-        from hipgraph_cb.virtual.hip.codes import CALL_CODES
         from hipgraph_cb.virtual.hip.function_table import FUNCTIONS
-        from hipgraph_cb.virtual.hip.library import load_library
+        from hipgraph_cb.virtual.hip.library import CALL_CODES, load_library
         from hipgraph_cb.virtual.hip.objects.runtime import HipRuntime
 
         gate = CallGate(CALL_CODES, machine.calls)
@@ -67,9 +66,8 @@ class VirtualHsa(VirtualLibrary):
     def __init__(self, machine: Machine) -> None:
         from hipgraph_cb.virtual.callbacks import CallGate
         from hipgraph_cb.virtual.hsa.function_table import FUNCTIONS
-        from hipgraph_cb.virtual.hsa.library import load_library
+        from hipgraph_cb.virtual.hsa.library import CALL_CODES, load_library
         from hipgraph_cb.virtual.hsa.objects.runtime import HsaRuntime
-        from hipgraph_cb.virtual.hsa.status import CALL_CODES
 
         gate = CallGate(CALL_CODES, machine.calls)
         self.runtime = runtime = HsaRuntime(machine, gate)

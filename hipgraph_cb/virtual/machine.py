@@ -7,6 +7,7 @@ import traceback
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from hipgraph_cb.abi.hip.codes import Code
 from hipgraph_cb.code_object.target_id import TargetId
 from hipgraph_cb.errors import InvalidArgumentError
 from hipgraph_cb.virtual.callbacks import CallError, SharedCalls
@@ -20,7 +21,6 @@ from hipgraph_cb.virtual.worker import Failure, Operation, Worker
 
 HOST_ARENA = 4 << 30
 """Address space for pinned host memory, beside that of the devices."""
-_UNKNOWN = 999
 
 
 @dataclass(frozen=True)
@@ -69,13 +69,13 @@ class Machine:
     def _failure_of(self, operation: Operation, error: BaseException) -> Failure:
         """What a wait tells about an operation that has failed; the text is in the fault report from now on."""
         if isinstance(error, DeviceFault):
-            code, text = error.hip_code, error.report()
+            code, text = int(error.hip_code), error.report()
         elif isinstance(error, MemoryFault):
-            code, text = FaultKind.ILLEGAL_ADDRESS.hip_code, str(error)
+            code, text = int(FaultKind.ILLEGAL_ADDRESS.hip_code), str(error)
         elif isinstance(error, CallError):
             code, text = error.code, error.note or f"failed with code {error.code}"
         else:
-            code, text = _UNKNOWN, "".join(traceback.format_exception(error)).rstrip()
+            code, text = Code.UNKNOWN, "".join(traceback.format_exception(error)).rstrip()
         failure = Failure(code, f"{operation.label}: {text}")
         self.faults.add(failure.text)
         return failure

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from support.virtual_gpu import VirtualGpu
 
+from hipgraph_cb.abi.hsa.aql import BARRIER_AND, KERNEL_DISPATCH
 from hipgraph_cb.backend.blits import KERNELS, WORKGROUP_SIZE, copy, fill
 from hipgraph_cb.code_object.target_id import TargetId
 from hipgraph_cb.code_object.verify import verify
@@ -13,7 +14,7 @@ from hipgraph_cb.errors import UnavailableError
 from hipgraph_cb.hsa import lowering
 from hipgraph_cb.hsa.blits import blits_for
 from hipgraph_cb.hsa.packet_template import UNIT
-from hipgraph_cb.hsa.packets import BARRIER_AND, BODY, DISPATCH_PACKET, KERNEL_DISPATCH, header_word
+from hipgraph_cb.hsa.packets import BODY, DISPATCH_PACKET, header_word
 from hipgraph_cb.virtual.dispatch import execute
 from hipgraph_cb.virtual.launch import Launch
 

@@ -116,20 +116,22 @@ def test_an_indirect_dispatch_is_a_patch_and_a_packet_that_is_not_published_yet(
     image, _ = desk.lower(recording)
     (indirect,) = image.indirect
     header = int.from_bytes(image.kernargs[indirect.address + 16 : indirect.address + 20], "little")
-    from hipgraph_cb.hsa.packets import AGENT, KERNEL_DISPATCH, header_word
+    from hipgraph_cb.abi.hsa.aql import AGENT_SCOPE, KERNEL_DISPATCH
+    from hipgraph_cb.hsa.packets import header_word
 
-    assert header == header_word(KERNEL_DISPATCH, acquire=AGENT, release=AGENT)
+    assert header == header_word(KERNEL_DISPATCH, acquire=AGENT_SCOPE, release=AGENT_SCOPE)
 
 
 def test_an_indirect_dispatch_at_the_end_waits_for_everything(desk):
-    from hipgraph_cb.hsa.packets import AGENT, KERNEL_DISPATCH, SYSTEM, header_word
+    from hipgraph_cb.abi.hsa.aql import AGENT_SCOPE, KERNEL_DISPATCH, SYSTEM_SCOPE
+    from hipgraph_cb.hsa.packets import header_word
 
     x, counts = buffers(4096, 16)
     recording = record(lambda cb: cb.dispatch_indirect(desk["workgroup_ids"], counts.view(0, 12), args=[x]))
     image, _ = desk.lower(recording)
     (indirect,) = image.indirect
     header = int.from_bytes(image.kernargs[indirect.address + 16 : indirect.address + 20], "little")
-    assert header == header_word(KERNEL_DISPATCH, barrier=True, acquire=AGENT, release=SYSTEM)
+    assert header == header_word(KERNEL_DISPATCH, barrier=True, acquire=AGENT_SCOPE, release=SYSTEM_SCOPE)
 
 
 def test_a_nested_recording_becomes_packets_in_place(desk):

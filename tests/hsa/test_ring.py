@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 from support.packets import QueueDouble
 
+from hipgraph_cb.abi.hsa.aql import BARRIER_BIT, KERNEL_DISPATCH
 from hipgraph_cb.errors import DeadlineExceededError
-from hipgraph_cb.hsa.packets import BARRIER, BODY, DISPATCH_PACKET, KERNEL_DISPATCH, header_word, header_words
+from hipgraph_cb.hsa.packets import BODY, DISPATCH_PACKET, header_word, header_words
 
 
 def launch(count, first=0):
@@ -51,7 +52,7 @@ def test_what_is_written_is_what_was_given():
 def test_a_launch_that_waits_has_a_barrier_on_its_first_packet():
     queue = QueueDouble(8)
     feed(queue, 2, waits=True)
-    assert queue.packets()["header"][0] == header_words([KERNEL_DISPATCH] * 2, [0])[0] | BARRIER
+    assert queue.packets()["header"][0] == header_words([KERNEL_DISPATCH] * 2, [0])[0] | BARRIER_BIT
 
 
 def test_a_launch_goes_round_the_end_of_the_ring():

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from support.hip_callers import CtypesCaller, HipPythonCaller, structure
 
-from hipgraph_cb.virtual.hip.structures import KernelNodeParams, MemsetParams
+from hipgraph_cb.abi.hip.structures import KernelNodeParams, MemsetParams
 from hipgraph_cb.virtual.install import install
 
 KERNELS = Path(__file__).resolve().parents[1] / "fixtures" / "corpus" / "clang" / "k_cl.gfx942.hsaco"

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from support.hip_callers import structure
 
-from hipgraph_cb.virtual.hip.structures import DriverMemcpy3D, Memcpy3DParams
+from hipgraph_cb.abi.hip.structures import DriverMemcpy3D, Memcpy3DParams
 
 HOST, DEVICE, UNIFIED = 1, 2, 11
 D2D = 3

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from support.hip_callers import structure
 
-from hipgraph_cb.virtual.hip.structures import Memcpy3DParams
+from hipgraph_cb.abi.hip.structures import Memcpy3DParams
 
 H2D, D2H, D2D = 1, 2, 3
 

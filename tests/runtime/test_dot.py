@@ -71,7 +71,7 @@ def test_flags_are_compared_as_a_whole(one_of_each, printed):
 def test_a_flag_adds_details_of_one_kind_and_the_verbose_flag_of_all(hip, one_of_each, printed, flags, detail):
     from support.hip_callers import structure
 
-    from hipgraph_cb.virtual.hip.structures import HostNodeParams
+    from hipgraph_cb.abi.hip.structures import HostNodeParams
 
     hip.done("hipGraphAddHostNode", one_of_each, 0, 0, structure(HostNodeParams, fn=0x1000, userData=0x2A))
     kernel = _kernel_of(hip, one_of_each)

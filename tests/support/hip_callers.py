@@ -11,7 +11,7 @@ import ctypes
 
 import numpy as np
 
-from hipgraph_cb.virtual.hip.structures import (
+from hipgraph_cb.abi.hip.structures import (
     HostNodeParams,
     KernelNodeParams,
     Memcpy3DParams,

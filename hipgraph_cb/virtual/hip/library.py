@@ -5,8 +5,9 @@ from __future__ import annotations
 from importlib import import_module
 from pkgutil import iter_modules
 
+from hipgraph_cb.abi.hip.codes import Code
+from hipgraph_cb.virtual.callbacks import Codes
 from hipgraph_cb.virtual.hip import api
-from hipgraph_cb.virtual.hip.codes import Code
 from hipgraph_cb.virtual.hip.function_table import FUNCTIONS
 from hipgraph_cb.virtual.hip.symbol_versions import VERSIONS, symbol_version
 from hipgraph_cb.virtual.native_library import NativeLibrary
@@ -14,6 +15,13 @@ from hipgraph_cb.virtual.shared_object import ExportedFunction
 
 SONAMES = ("libamdhip64.so", "libamdhip64.so.7", "libamdhip64.so.6", "libamdhip64.so.5")
 MARKER = "hipgraph_cb_virtual_marker"
+
+CALL_CODES = Codes(
+    unknown=Code.UNKNOWN,
+    not_initialized=Code.NOT_INITIALIZED,
+    deinitialized=Code.DEINITIALIZED,
+    quiet=(Code.NOT_READY,),
+)
 
 
 def subjects() -> dict[str, list[str]]:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import ctypes
 
+from hipgraph_cb.abi.hip.codes import Code
 from hipgraph_cb.virtual.callbacks import CallError
-from hipgraph_cb.virtual.hip.codes import Code
 
 
 def require(condition: object, code: int = Code.INVALID_VALUE, note: str | None = None) -> None:

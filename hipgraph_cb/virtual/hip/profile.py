@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from hipgraph_cb.virtual.hip.codes import Code
+from hipgraph_cb.abi.hip.codes import Code
 
 
 @dataclass(frozen=True)

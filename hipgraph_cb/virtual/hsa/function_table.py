@@ -9,9 +9,9 @@ from collections.abc import Callable
 from functools import wraps
 from typing import Any
 
+from hipgraph_cb.abi.hsa.status import Status
 from hipgraph_cb.virtual.callbacks import CallError
 from hipgraph_cb.virtual.exported import HANDLE, INT, INT64, POINTER, SIZE, UINT, UINT64, USHORT, ApiFunction, exporter
-from hipgraph_cb.virtual.hsa.status import Status
 
 __all__ = [
     "FUNCTIONS",

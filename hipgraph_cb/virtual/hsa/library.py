@@ -5,15 +5,23 @@ from __future__ import annotations
 from importlib import import_module
 from pkgutil import iter_modules
 
+from hipgraph_cb.abi.hsa import SONAME
+from hipgraph_cb.abi.hsa.status import Status
+from hipgraph_cb.virtual.callbacks import Codes
 from hipgraph_cb.virtual.hsa import api
 from hipgraph_cb.virtual.hsa.function_table import FUNCTIONS
-from hipgraph_cb.virtual.hsa.status import Status
 from hipgraph_cb.virtual.native_library import NativeLibrary
 from hipgraph_cb.virtual.shared_object import ExportedFunction
 
-SONAMES = ("libhsa-runtime64.so.1", "libhsa-runtime64.so")
+SONAMES = (SONAME, "libhsa-runtime64.so")
 MARKER = "hipgraph_cb_virtual_hsa_marker"
 SYMBOL_VERSION = "ROCR_1"
+CALL_CODES = Codes(
+    unknown=Status.ERROR,
+    not_initialized=Status.NOT_INITIALIZED,
+    deinitialized=Status.NOT_INITIALIZED,
+    quiet=(Status.INFO_BREAK,),
+)
 
 
 def load_library() -> NativeLibrary:

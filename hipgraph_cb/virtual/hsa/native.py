@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import ctypes
 
+from hipgraph_cb.abi.hsa.status import Status
 from hipgraph_cb.virtual.callbacks import CallError
-from hipgraph_cb.virtual.hsa.status import Status
 
 
 def require(condition: object, status: Status = Status.INVALID_ARGUMENT, note: str | None = None) -> None:

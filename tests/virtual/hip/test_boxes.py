@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from support.hip_program import code_of, done
 
-from hipgraph_cb.virtual.hip.structures import DriverMemcpy2D, DriverMemcpy3D, Extent, Memcpy3DParams, PitchedPointer
+from hipgraph_cb.abi.hip.structures import DriverMemcpy2D, DriverMemcpy3D, Extent, Memcpy3DParams, PitchedPointer
 
 HOST, DEVICE, UNIFIED = 1, 2, 11
 

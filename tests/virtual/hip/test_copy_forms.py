@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from support.hip_callers import structure
 
-from hipgraph_cb.virtual.hip.structures import DriverMemcpy2D, DriverMemcpy3D, Memcpy3DParams
+from hipgraph_cb.abi.hip.structures import DriverMemcpy2D, DriverMemcpy3D, Memcpy3DParams
 
 H2D, D2H, D2D, DEFAULT = 1, 2, 3, 4
 SIZE = 48

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from support.hip_callers import handles, structure
 
-from hipgraph_cb.virtual.hip.structures import (
+from hipgraph_cb.abi.hip.structures import (
     AllocateParams,
     KernelNodeParams,
     Memcpy3DParams,

@@ -9,7 +9,7 @@ import pytest
 from support.hip_callers import handles, structure
 from support.hip_program import code_of, done
 
-from hipgraph_cb.virtual.hip.structures import AllocateParams, MemsetParams
+from hipgraph_cb.abi.hip.structures import AllocateParams, MemsetParams
 
 
 def allocation(size, kind=1, location=1, ordinal=0):

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from support.hip_callers import handles, structure
 
-from hipgraph_cb.virtual.hip.structures import (
+from hipgraph_cb.abi.hip.structures import (
     DriverMemcpy3D,
     HostNodeParams,
     InstantiateParams,
@@ -216,7 +216,7 @@ def test_instantiation_by_a_structure_tells_its_result(raw, graph, diamond):
 
 
 def test_the_driver_interface_frees_graph_memory_too(raw, graph):
-    from hipgraph_cb.virtual.hip.structures import AllocateParams
+    from hipgraph_cb.abi.hip.structures import AllocateParams
 
     params = AllocateParams(bytesize=16)
     params.poolProps.allocType = params.poolProps.location.type = 1

@@ -7,7 +7,7 @@ import ctypes
 import pytest
 from support.hip_program import done
 
-from hipgraph_cb.virtual.hip.structures import DeviceProperties
+from hipgraph_cb.abi.hip.structures import DeviceProperties
 
 
 @pytest.mark.parametrize("function", ["hipGetProcAddress", "hipGetProcAddress_spt"])

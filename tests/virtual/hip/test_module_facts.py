@@ -7,7 +7,7 @@ import ctypes
 import pytest
 from support.hip_program import CORPUS
 
-from hipgraph_cb.virtual.hip.structures import Dim3, FunctionAttributes
+from hipgraph_cb.abi.hip.structures import Dim3, FunctionAttributes
 
 CONFORMANCE = (CORPUS.parent / "conformance" / "conformance.gfx942.hsaco").read_bytes()
 MAX_THREADS, SHARED_SIZE, MAX_DYNAMIC = 0, 1, 8

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from support.hip_callers import structure
 
-from hipgraph_cb.virtual.hip.structures import DriverLaunchConfig
+from hipgraph_cb.abi.hip.structures import DriverLaunchConfig
 
 
 @pytest.fixture

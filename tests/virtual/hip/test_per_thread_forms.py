@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from support.hip_callers import structure
 
-from hipgraph_cb.virtual.hip.structures import Extent, Memcpy3DParams, Memcpy3DPeerParams, PitchedPointer
+from hipgraph_cb.abi.hip.structures import Extent, Memcpy3DParams, Memcpy3DPeerParams, PitchedPointer
 
 
 @pytest.fixture

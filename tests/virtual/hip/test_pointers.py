@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from support.hip_program import done
 
-from hipgraph_cb.virtual.hip.structures import MemoryLocation
+from hipgraph_cb.abi.hip.structures import MemoryLocation
 
 CONTEXT, MEMORY_TYPE, DEVICE_POINTER, HOST_POINTER = 1, 2, 3, 4
 SYNC_MEMOPS, IS_MANAGED, ORDINAL, RANGE_START, RANGE_SIZE = 6, 8, 9, 11, 12

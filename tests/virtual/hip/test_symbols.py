@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from support.hip_callers import handles, structure
 
-from hipgraph_cb.virtual.hip.structures import Dim3, KernelNodeParams, LaunchConfig
+from hipgraph_cb.abi.hip.structures import Dim3, KernelNodeParams, LaunchConfig
 
 
 def value_of(raw, symbol):

@@ -10,7 +10,7 @@ import pytest
 from elftools.elf.elffile import ELFFile
 from support.hsa_client import CORPUS, dispatch, out
 
-from hipgraph_cb.virtual.hsa.layouts import SegmentDescriptor
+from hipgraph_cb.abi.hsa.structures import SegmentDescriptor
 
 KERNELS = CORPUS / "clang" / "k_cl.gfx942.hsaco"
 CONFORMANCE = Path(__file__).resolve().parents[2] / "fixtures" / "conformance" / "conformance.gfx942.hsaco"

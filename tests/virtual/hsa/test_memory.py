@@ -10,7 +10,7 @@ import pytest
 from support.hsa_client import out
 
 import hipgraph_cb.virtual.memory
-from hipgraph_cb.virtual.hsa.layouts import PointerInfo
+from hipgraph_cb.abi.hsa.structures import PointerInfo
 
 INVALID_ARGUMENT, INVALID_ALLOCATION, OUT_OF_RESOURCES = 0x1001, 0x1003, 0x1008
 INVALID_MEMORY_POOL = 40

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import ctypes
 
+from hipgraph_cb.abi.hip.enums import LaunchAttribute, NodeKind
 from hipgraph_cb.virtual.hip.api.graph_nodes import node_of
 from hipgraph_cb.virtual.hip.function_table import HANDLE, INT, POINTER, api
 from hipgraph_cb.virtual.hip.native import load_bytes, require
 from hipgraph_cb.virtual.hip.objects.runtime import HipRuntime
-from hipgraph_cb.virtual.hip.objects.work import NodeKind
 
-_ACCESS_POLICY_WINDOW, _COOPERATIVE, _SYNCHRONIZATION_POLICY, _PRIORITY = 1, 2, 3, 8
-_OF_NODES = (_ACCESS_POLICY_WINDOW, _COOPERATIVE, _PRIORITY)
-_OF_STREAMS = (_ACCESS_POLICY_WINDOW, _SYNCHRONIZATION_POLICY, _PRIORITY)
+_OF_NODES = (LaunchAttribute.ACCESS_POLICY_WINDOW, LaunchAttribute.COOPERATIVE, LaunchAttribute.PRIORITY)
+_OF_STREAMS = (LaunchAttribute.ACCESS_POLICY_WINDOW, LaunchAttribute.SYNCHRONIZATION_POLICY, LaunchAttribute.PRIORITY)
 _SIZE = 64  # hipLaunchAttributeValue
 
 

@@ -6,8 +6,9 @@ import ctypes
 import threading
 from itertools import count
 
+from hipgraph_cb.abi.hip.codes import Code
+from hipgraph_cb.abi.hip.enums import CaptureMode, CaptureStatus, UpdateCaptureDependencies
 from hipgraph_cb.virtual.callbacks import CallError
-from hipgraph_cb.virtual.hip.codes import Code
 from hipgraph_cb.virtual.hip.function_table import HANDLE, INT, POINTER, SIZE, UINT, api
 from hipgraph_cb.virtual.hip.native import load_pointers, require, store_int, store_pointer
 from hipgraph_cb.virtual.hip.objects.capture import Capture
@@ -15,9 +16,6 @@ from hipgraph_cb.virtual.hip.objects.graph import Graph, Node
 from hipgraph_cb.virtual.hip.objects.runtime import HipRuntime
 from hipgraph_cb.virtual.hip.objects.stream import Stream
 
-_GLOBAL, _THREAD_LOCAL, _RELAXED = range(3)
-_NONE, _ACTIVE, _INVALIDATED = range(3)
-_ADD_DEPENDENCIES, _SET_DEPENDENCIES = range(2)
 _capture_numbers = count(1)
 
 
@@ -34,7 +32,7 @@ def _begin(runtime: HipRuntime, handle: int, graph: Graph, ends: list[Node], mod
 @api("hipStreamBeginCapture", HANDLE, INT)
 @api("hipStreamBeginCapture_spt", HANDLE, INT)
 def stream_begin_capture(runtime: HipRuntime, handle: int, mode: int) -> None:
-    require(mode in (_GLOBAL, _THREAD_LOCAL, _RELAXED))
+    require(mode in tuple(CaptureMode))
     graph = Graph()
     _begin(runtime, handle, graph, [], mode)
     graph.handle = runtime.graphs.add(graph)
@@ -44,7 +42,7 @@ def stream_begin_capture(runtime: HipRuntime, handle: int, mode: int) -> None:
 def stream_begin_capture_to_graph(
     runtime: HipRuntime, handle: int, graph_handle: int, dependencies: int, edge_data: int, count_: int, mode: int
 ) -> None:
-    require(mode in (_GLOBAL, _THREAD_LOCAL, _RELAXED) and graph_handle)
+    require(mode in tuple(CaptureMode) and graph_handle)
     require(not count_ or dependencies)
     graph = runtime.graphs[graph_handle]
     ends = [runtime.nodes[node] for node in load_pointers(dependencies, count_)]
@@ -61,7 +59,9 @@ def stream_end_capture(runtime: HipRuntime, handle: int, out: int) -> None:
     if capture is None:
         raise CallError(Code.ILLEGAL_STATE)
     require(capture.origin is stream, Code.STREAM_CAPTURE_UNMATCHED)
-    require(capture.mode == _RELAXED or capture.thread == threading.get_ident(), Code.STREAM_CAPTURE_WRONG_THREAD)
+    require(
+        capture.mode == CaptureMode.RELAXED or capture.thread == threading.get_ident(), Code.STREAM_CAPTURE_WRONG_THREAD
+    )
     is_joined = capture.is_joined()
     if capture.is_invalid or not is_joined:
         capture.abandon(runtime)
@@ -73,8 +73,8 @@ def stream_end_capture(runtime: HipRuntime, handle: int, out: int) -> None:
 
 def _status(stream: Stream) -> int:
     if stream.capture is None:
-        return _NONE
-    return _INVALIDATED if stream.capture.is_invalid else _ACTIVE
+        return CaptureStatus.NONE
+    return CaptureStatus.INVALIDATED if stream.capture.is_invalid else CaptureStatus.ACTIVE
 
 
 @api("hipStreamIsCapturing", HANDLE, POINTER)
@@ -130,10 +130,10 @@ def stream_update_capture_dependencies(
     capture = stream.capture
     if capture is None:
         raise CallError(Code.ILLEGAL_STATE)
-    require(flags in (_ADD_DEPENDENCIES, _SET_DEPENDENCIES) and (dependencies or not count_))
+    require(flags in tuple(UpdateCaptureDependencies) and (dependencies or not count_))
     nodes = [runtime.nodes[node] for node in load_pointers(dependencies, count_)]
     require(all(node.graph is capture.graph for node in nodes))
-    kept = capture.ends[stream] if flags == _ADD_DEPENDENCIES else []
+    kept = capture.ends[stream] if flags == UpdateCaptureDependencies.ADD_CAPTURE_DEPENDENCIES else []
     capture.ends[stream] = [*kept, *(node for node in nodes if node not in kept)]
 
 
@@ -141,5 +141,5 @@ def stream_update_capture_dependencies(
 def thread_exchange_stream_capture_mode(runtime: HipRuntime, mode: int) -> None:
     require(mode)
     given = ctypes.c_int.from_address(mode)
-    require(given.value in (_GLOBAL, _THREAD_LOCAL, _RELAXED))
+    require(given.value in tuple(CaptureMode))
     given.value, runtime.thread.capture_mode = runtime.thread.capture_mode, given.value

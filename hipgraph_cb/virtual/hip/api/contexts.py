@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
+from hipgraph_cb.abi.hip.codes import Code
+from hipgraph_cb.abi.hip.enums import Limit, PeerAttribute
 from hipgraph_cb.virtual.callbacks import CallError
 from hipgraph_cb.virtual.hip.api.memory import device_disable_peer_access, device_enable_peer_access
-from hipgraph_cb.virtual.hip.codes import Code
 from hipgraph_cb.virtual.hip.function_table import HANDLE, INT, POINTER, SIZE, UINT, api
 from hipgraph_cb.virtual.hip.native import require, store_int, store_pointer
 from hipgraph_cb.virtual.hip.objects.runtime import Context, HipRuntime
 
 _API_VERSION = 4
-_LIMITS = {0: 1024, 1: 1 << 20, 2: 4 << 20}  # stack size, printf buffer, malloc heap
-_PERFORMANCE_RANK, _ACCESS_SUPPORTED, _NATIVE_ATOMICS, _ARRAY_ACCESS = range(4)
+_LIMITS: dict[int, int] = {Limit.STACK_SIZE: 1024, Limit.PRINTF_FIFO_SIZE: 1 << 20, Limit.MALLOC_HEAP_SIZE: 4 << 20}
 
 
 def _current(runtime: HipRuntime) -> Context:
@@ -179,7 +179,7 @@ def device_get_p2p_attribute(runtime: HipRuntime, out: int, attribute: int, sour
     require(out)
     require(attribute in range(4))
     require(runtime.gpu_at(source) is not runtime.gpu_at(target), Code.INVALID_DEVICE)
-    store_int(out, {_ACCESS_SUPPORTED: 1, _NATIVE_ATOMICS: 1}.get(attribute, 0))
+    store_int(out, attribute in (PeerAttribute.ACCESS_SUPPORTED, PeerAttribute.NATIVE_ATOMIC_SUPPORTED))
 
 
 @api("hipExtGetLinkTypeAndHopCount", INT, INT, POINTER, POINTER)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from hipgraph_cb.abi.hip.codes import Code
+from hipgraph_cb.abi.hip.enums import MemcpyKind
 from hipgraph_cb.virtual.callbacks import CallError
-from hipgraph_cb.virtual.hip.codes import Code
 from hipgraph_cb.virtual.hip.function_table import HANDLE, INT, POINTER, SIZE, api
 from hipgraph_cb.virtual.hip.native import load_bytes, require
 from hipgraph_cb.virtual.hip.objects.runtime import HipRuntime
@@ -11,10 +12,14 @@ from hipgraph_cb.virtual.hip.objects.stream import Stream, wait_for_streams
 from hipgraph_cb.virtual.hip.objects.submit import run_now, submit
 from hipgraph_cb.virtual.hip.objects.work import Copy, CopyBox, Upload, refuse_freed
 
-HOST_TO_HOST, HOST_TO_DEVICE, DEVICE_TO_HOST, DEVICE_TO_DEVICE, DEFAULT = range(5)
-DEVICE_TO_DEVICE_NO_CU = 1024
-DIRECTIONS = (*range(5), DEVICE_TO_DEVICE_NO_CU)
-DIRECTION_NAMES = dict(zip(DIRECTIONS, ("HtoH", "HtoD", "DtoH", "DtoD", "Default", "DtoD"), strict=True))
+DIRECTION_NAMES: dict[int, str] = {
+    MemcpyKind.HOST_TO_HOST: "HtoH",
+    MemcpyKind.HOST_TO_DEVICE: "HtoD",
+    MemcpyKind.DEVICE_TO_HOST: "DtoH",
+    MemcpyKind.DEVICE_TO_DEVICE: "DtoD",
+    MemcpyKind.DEFAULT: "Default",
+    MemcpyKind.DEVICE_TO_DEVICE_NO_CU: "DtoD",
+}
 
 
 def is_pageable(runtime: HipRuntime, address: int) -> bool:
@@ -33,7 +38,7 @@ def check_range(runtime: HipRuntime, address: int, size: int) -> None:
 def checked_copy(runtime: HipRuntime, destination: int, source: int, size: int, direction: int) -> Copy:
     """A copy whose arguments hipMemcpy accepts; the direction must be one, the addresses decide."""
     require(destination and source)
-    require(direction in DIRECTIONS, Code.INVALID_MEMCPY_DIRECTION)
+    require(direction in tuple(MemcpyKind), Code.INVALID_MEMCPY_DIRECTION)
     check_range(runtime, destination, size)
     check_range(runtime, source, size)
     return Copy(destination, source, size, direction)
@@ -83,32 +88,32 @@ def memcpy_async(runtime: HipRuntime, destination: int, source: int, size: int, 
 
 @api("hipMemcpyHtoD", POINTER, POINTER, SIZE)
 def memcpy_host_to_device(runtime: HipRuntime, destination: int, source: int, size: int) -> None:
-    copy_now(runtime, runtime.gpu.null_stream, destination, source, size, HOST_TO_DEVICE)
+    copy_now(runtime, runtime.gpu.null_stream, destination, source, size, MemcpyKind.HOST_TO_DEVICE)
 
 
 @api("hipMemcpyDtoH", POINTER, POINTER, SIZE)
 def memcpy_device_to_host(runtime: HipRuntime, destination: int, source: int, size: int) -> None:
-    copy_now(runtime, runtime.gpu.null_stream, destination, source, size, DEVICE_TO_HOST)
+    copy_now(runtime, runtime.gpu.null_stream, destination, source, size, MemcpyKind.DEVICE_TO_HOST)
 
 
 @api("hipMemcpyDtoD", POINTER, POINTER, SIZE)
 def memcpy_device_to_device(runtime: HipRuntime, destination: int, source: int, size: int) -> None:
-    copy_now(runtime, runtime.gpu.null_stream, destination, source, size, DEVICE_TO_DEVICE)
+    copy_now(runtime, runtime.gpu.null_stream, destination, source, size, MemcpyKind.DEVICE_TO_DEVICE)
 
 
 @api("hipMemcpyHtoDAsync", POINTER, POINTER, SIZE, HANDLE)
 def memcpy_host_to_device_async(runtime: HipRuntime, destination: int, source: int, size: int, stream: int) -> None:
-    copy_async(runtime, runtime.stream(stream), destination, source, size, HOST_TO_DEVICE)
+    copy_async(runtime, runtime.stream(stream), destination, source, size, MemcpyKind.HOST_TO_DEVICE)
 
 
 @api("hipMemcpyDtoHAsync", POINTER, POINTER, SIZE, HANDLE)
 def memcpy_device_to_host_async(runtime: HipRuntime, destination: int, source: int, size: int, stream: int) -> None:
-    copy_async(runtime, runtime.stream(stream), destination, source, size, DEVICE_TO_HOST)
+    copy_async(runtime, runtime.stream(stream), destination, source, size, MemcpyKind.DEVICE_TO_HOST)
 
 
 @api("hipMemcpyDtoDAsync", POINTER, POINTER, SIZE, HANDLE)
 def memcpy_device_to_device_async(runtime: HipRuntime, destination: int, source: int, size: int, stream: int) -> None:
-    copy_async(runtime, runtime.stream(stream), destination, source, size, DEVICE_TO_DEVICE)
+    copy_async(runtime, runtime.stream(stream), destination, source, size, MemcpyKind.DEVICE_TO_DEVICE)
 
 
 @api("hipMemcpyPeer", POINTER, INT, POINTER, INT, SIZE)
@@ -116,7 +121,7 @@ def memcpy_peer(
     runtime: HipRuntime, destination: int, destination_device: int, source: int, source_device: int, size: int
 ) -> None:
     runtime.gpu_at(destination_device), runtime.gpu_at(source_device)
-    copy_now(runtime, runtime.gpu.null_stream, destination, source, size, DEVICE_TO_DEVICE)
+    copy_now(runtime, runtime.gpu.null_stream, destination, source, size, MemcpyKind.DEVICE_TO_DEVICE)
 
 
 @api("hipMemcpyPeerAsync", POINTER, INT, POINTER, INT, SIZE, HANDLE)
@@ -130,7 +135,7 @@ def memcpy_peer_async(
     stream: int,
 ) -> None:
     runtime.gpu_at(destination_device), runtime.gpu_at(source_device)
-    copy_async(runtime, runtime.stream(stream), destination, source, size, DEVICE_TO_DEVICE)
+    copy_async(runtime, runtime.stream(stream), destination, source, size, MemcpyKind.DEVICE_TO_DEVICE)
 
 
 def checked_node_copy(runtime: HipRuntime, destination: int, source: int, size: int, direction: int) -> Copy:
@@ -144,8 +149,8 @@ def checked_node_copy(runtime: HipRuntime, destination: int, source: int, size: 
 def _fitting(reads_pageable: bool, writes_pageable: bool) -> tuple[int, ...]:
     """The directions a copy may be given; memory that HIP knows takes any."""
     if reads_pageable:
-        return (HOST_TO_HOST if writes_pageable else HOST_TO_DEVICE, DEFAULT)
-    return (DEVICE_TO_HOST, DEFAULT) if writes_pageable else DIRECTIONS
+        return (MemcpyKind.HOST_TO_HOST if writes_pageable else MemcpyKind.HOST_TO_DEVICE, MemcpyKind.DEFAULT)
+    return (MemcpyKind.DEVICE_TO_HOST, MemcpyKind.DEFAULT) if writes_pageable else tuple(MemcpyKind)
 
 
 def refuse_wrong_direction(runtime: HipRuntime, box: CopyBox) -> None:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import ctypes
 
+from hipgraph_cb.abi.hip.codes import Code
+from hipgraph_cb.abi.hip.structures import DeviceProperties
 from hipgraph_cb.virtual.callbacks import CallError
-from hipgraph_cb.virtual.hip.codes import Code
 from hipgraph_cb.virtual.hip.function_table import INT, POINTER, UINT, api
 from hipgraph_cb.virtual.hip.native import load_text, require, store_int, store_pointer, store_text
 from hipgraph_cb.virtual.hip.objects.device_properties import (
@@ -16,7 +17,6 @@ from hipgraph_cb.virtual.hip.objects.device_properties import (
     uuid_of,
 )
 from hipgraph_cb.virtual.hip.objects.runtime import HipRuntime
-from hipgraph_cb.virtual.hip.structures import DeviceProperties
 
 _STREAM_PRIORITIES = (1, -1)  # least, greatest
 

@@ -7,17 +7,17 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from hipgraph_cb.abi.hip.codes import Code
+from hipgraph_cb.abi.hip.enums import DebugDotFlag, NodeKind
 from hipgraph_cb.virtual.callbacks import CallError
 from hipgraph_cb.virtual.hip.api.copies import DIRECTION_NAMES
-from hipgraph_cb.virtual.hip.codes import Code
 from hipgraph_cb.virtual.hip.function_table import HANDLE, POINTER, UINT, api
 from hipgraph_cb.virtual.hip.native import load_text, require
 from hipgraph_cb.virtual.hip.objects.graph import Graph, Node
 from hipgraph_cb.virtual.hip.objects.kernels import KernelLaunch
 from hipgraph_cb.virtual.hip.objects.runtime import HipRuntime
-from hipgraph_cb.virtual.hip.objects.work import Copy, CopyBox, Fill, HostCall, NodeKind, Work
+from hipgraph_cb.virtual.hip.objects.work import Copy, CopyBox, Fill, HostCall, Work
 
-_VERBOSE, _KERNEL, _MEMCPY, _MEMSET, _HOST, _ATTRIBUTES = 1, 4, 8, 0x10, 0x20, 0x200
 _SHAPES = {
     NodeKind.KERNEL: "octagon",
     NodeKind.MEMCPY: "trapezium",
@@ -70,22 +70,22 @@ def _details(node: Node, flags: int) -> list[str]:
     work = node.work
     if isinstance(work, Copy):
         lines = [f"({DIRECTION_NAMES[work.direction]},{work.size})"]
-        more, asked = [f"{work.source:#x} to {work.destination:#x}"], _MEMCPY
+        more, asked = [f"{work.source:#x} to {work.destination:#x}"], DebugDotFlag.MEMCPY_NODE_PARAMS
     elif isinstance(work, CopyBox):
         lines = [f"({DIRECTION_NAMES[work.direction]},{work.width}x{work.height}x{work.depth})"]
         more = [f"{work.source:#x} pitch {work.source_pitch} to {work.destination:#x} pitch {work.destination_pitch}"]
-        asked = _MEMCPY
+        asked = DebugDotFlag.MEMCPY_NODE_PARAMS
     elif isinstance(work, Fill):
         lines = [f"({work.value},{work.width * work.element_size * work.height})"]
         more = [f"{work.destination:#x}, {work.height} rows of {work.width} x {work.element_size}, pitch {work.pitch}"]
-        asked = _MEMSET
+        asked = DebugDotFlag.MEMSET_NODE_PARAMS
     elif isinstance(work, KernelLaunch):
-        lines, asked = [], _KERNEL
+        lines, asked = [], DebugDotFlag.KERNEL_NODE_PARAMS
         more = [f"grid {work.grid}, block {work.block}, {work.dynamic_lds} bytes of LDS"]
-        if flags in (_VERBOSE, _ATTRIBUTES):
+        if flags in (DebugDotFlag.VERBOSE, DebugDotFlag.KERNEL_NODE_ATTRIBUTES):
             lines = [f"attribute {number}: {value.hex()}" for number, value in node.attributes.items()]
     elif isinstance(work, HostCall):
-        lines, more, asked = [], [f"{work.function:#x} with {work.argument:#x}"], _HOST
+        lines, more, asked = [], [f"{work.function:#x} with {work.argument:#x}"], DebugDotFlag.HOST_NODE_PARAMS
     else:
         return []
-    return lines + more if flags in (_VERBOSE, asked) else lines
+    return lines + more if flags in (DebugDotFlag.VERBOSE, asked) else lines

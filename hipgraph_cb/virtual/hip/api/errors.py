@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 
-from hipgraph_cb.virtual.hip.codes import NAMES, TEXTS, Code
+from hipgraph_cb.abi.hip.codes import NAMES, TEXTS, Code
 from hipgraph_cb.virtual.hip.function_table import INT, POINTER, api
 from hipgraph_cb.virtual.hip.native import require, static_text, store_pointer
 from hipgraph_cb.virtual.hip.objects.runtime import HipRuntime

@@ -4,18 +4,19 @@ from __future__ import annotations
 
 import ctypes
 
+from hipgraph_cb.abi.hip.codes import Code
+from hipgraph_cb.abi.hip.enums import EventFlag
 from hipgraph_cb.virtual.callbacks import CallError
-from hipgraph_cb.virtual.hip.codes import Code
 from hipgraph_cb.virtual.hip.function_table import HANDLE, POINTER, UINT, api
 from hipgraph_cb.virtual.hip.native import require, store_pointer
-from hipgraph_cb.virtual.hip.objects.event import DISABLE_TIMING, Event
+from hipgraph_cb.virtual.hip.objects.event import Event
 from hipgraph_cb.virtual.hip.objects.runtime import HipRuntime
 from hipgraph_cb.virtual.hip.objects.stream import tell_failure
 from hipgraph_cb.virtual.hip.objects.submit import submit
 from hipgraph_cb.virtual.hip.objects.work import Empty
 
 # Blocking sync, disable timing, interprocess, release to device or system, disable system fence.
-_KNOWN_FLAGS = 0x1 | DISABLE_TIMING | 0x4 | 0x20000000 | 0x40000000 | 0x80000000
+_KNOWN_FLAGS = sum(EventFlag)
 
 
 @api("hipEventCreate", POINTER)
@@ -82,7 +83,7 @@ def event_elapsed_time(runtime: HipRuntime, out: int, start_handle: int, stop_ha
     require(out)
     require(start_handle and stop_handle, Code.INVALID_HANDLE)
     start, stop = runtime.events[start_handle], runtime.events[stop_handle]
-    require(not (start.flags | stop.flags) & DISABLE_TIMING, Code.INVALID_HANDLE)
+    require(not (start.flags | stop.flags) & EventFlag.DISABLE_TIMING, Code.INVALID_HANDLE)
     require(start.was_recorded and stop.was_recorded, Code.INVALID_HANDLE)
     if not (start.is_done and stop.is_done):
         raise CallError(Code.NOT_READY)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from hipgraph_cb.abi.hip.codes import Code
 from hipgraph_cb.virtual.callbacks import CallError
-from hipgraph_cb.virtual.hip.codes import Code
 from hipgraph_cb.virtual.hip.function_table import HANDLE, INT, POINTER, SIZE, UCHAR, UINT, USHORT, api
 from hipgraph_cb.virtual.hip.native import require
 from hipgraph_cb.virtual.hip.objects.runtime import HipRuntime

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from hipgraph_cb.abi.hip.codes import Code
+from hipgraph_cb.abi.hip.enums import NodeKind
+from hipgraph_cb.abi.hip.structures import MemcpyNodeParams, NodeParams
 from hipgraph_cb.virtual.callbacks import CallError
 from hipgraph_cb.virtual.hip.api.graph_memory import allocate_node_work, free_node_work
 from hipgraph_cb.virtual.hip.api.graph_nodes import (
@@ -20,12 +23,10 @@ from hipgraph_cb.virtual.hip.api.graph_nodes import (
 )
 from hipgraph_cb.virtual.hip.api.graph_update import graph_exec_child_graph_node_set_params
 from hipgraph_cb.virtual.hip.api.memcpy_2d_3d import box_of_3d
-from hipgraph_cb.virtual.hip.codes import Code
 from hipgraph_cb.virtual.hip.function_table import HANDLE, POINTER, SIZE, api
 from hipgraph_cb.virtual.hip.native import load_pointer, require
 from hipgraph_cb.virtual.hip.objects.runtime import HipRuntime
-from hipgraph_cb.virtual.hip.objects.work import Empty, NodeKind, RecordEvent, WaitEvent, Work
-from hipgraph_cb.virtual.hip.structures import MemcpyNodeParams, NodeParams
+from hipgraph_cb.virtual.hip.objects.work import Empty, RecordEvent, WaitEvent, Work
 
 _INSIDE = NodeParams.inside.offset
 

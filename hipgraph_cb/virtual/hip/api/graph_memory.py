@@ -9,25 +9,22 @@ import ctypes
 from dataclasses import dataclass
 from typing import ClassVar
 
+from hipgraph_cb.abi.hip.codes import Code
+from hipgraph_cb.abi.hip.enums import AllocationType, GraphMemoryAttribute, LocationType, MemoryType, NodeKind
+from hipgraph_cb.abi.hip.structures import AllocateParams
 from hipgraph_cb.virtual.callbacks import CallError
 from hipgraph_cb.virtual.hip.api.graph_nodes import add_node, check_add, node_of
 from hipgraph_cb.virtual.hip.api.memory import allocate_into
-from hipgraph_cb.virtual.hip.codes import Code
 from hipgraph_cb.virtual.hip.function_table import HANDLE, INT, POINTER, SIZE, api
 from hipgraph_cb.virtual.hip.native import require, store_pointer
-from hipgraph_cb.virtual.hip.objects.allocations import DeviceAllocation, MemoryKind
+from hipgraph_cb.virtual.hip.objects.allocations import DeviceAllocation
 from hipgraph_cb.virtual.hip.objects.gpu import Gpu
 from hipgraph_cb.virtual.hip.objects.graph import Graph
 from hipgraph_cb.virtual.hip.objects.runtime import HipRuntime
 from hipgraph_cb.virtual.hip.objects.stream import Stream
 from hipgraph_cb.virtual.hip.objects.submit import submit
-from hipgraph_cb.virtual.hip.objects.work import NodeKind
-from hipgraph_cb.virtual.hip.structures import AllocateParams
 from hipgraph_cb.virtual.memory import FRESH
 from hipgraph_cb.virtual.worker import Operation
-
-_DEVICE_LOCATION = 1
-_PINNED = 1  # hipMemAllocationTypePinned
 
 
 @dataclass(eq=False)
@@ -98,7 +95,7 @@ def used_by_graphs(runtime: HipRuntime, ordinal: int) -> int:
 
 def allocation_of(runtime: HipRuntime, graph: Graph, size: int, ordinal: int, parameters: bytes) -> Allocate:
     """New memory of a graph. It has an address from the start, so that other nodes can name it."""
-    address = runtime.allocations.allocate(size, MemoryKind.DEVICE, ordinal)
+    address = runtime.allocations.allocate(size, MemoryType.DEVICE, ordinal)
     allocation = runtime.allocations.find(address)
     if allocation is None:
         raise CallError(Code.UNKNOWN)
@@ -113,7 +110,9 @@ def allocate_node_work(runtime: HipRuntime, graph: Graph, parameters: int) -> Al
     require(parameters)
     given = AllocateParams.from_address(parameters)
     location = given.poolProps.location
-    require(given.bytesize and given.poolProps.allocType == _PINNED and location.type == _DEVICE_LOCATION)
+    require(
+        given.bytesize and given.poolProps.allocType == AllocationType.PINNED and location.type == LocationType.DEVICE
+    )
     given.dptr = 0
     work = allocation_of(runtime, graph, given.bytesize, runtime.gpu_at(location.id).ordinal, b"")
     given.dptr = work.memory.allocation.address
@@ -162,14 +161,11 @@ def graph_mem_free_node_get_params(runtime: HipRuntime, handle: int, out: int) -
         store_pointer(out, work.address)
 
 
-_USED_CURRENT, _USED_HIGH, _RESERVED_CURRENT, _RESERVED_HIGH = range(4)
-
-
 @api("hipDeviceGetGraphMemAttribute", INT, INT, POINTER)
 def device_get_graph_mem_attribute(runtime: HipRuntime, ordinal: int, attribute: int, out: int) -> None:
     runtime.gpu_at(ordinal)
-    require(out and attribute in range(4))
-    is_high = attribute in (_USED_HIGH, _RESERVED_HIGH)
+    require(out and attribute in tuple(GraphMemoryAttribute))
+    is_high = attribute in (GraphMemoryAttribute.USED_MEM_HIGH, GraphMemoryAttribute.RESERVED_MEM_HIGH)
     store_pointer(out, runtime.graph_memory_high.get(ordinal, 0) if is_high else used_by_graphs(runtime, ordinal))
 
 
@@ -177,7 +173,11 @@ def device_get_graph_mem_attribute(runtime: HipRuntime, ordinal: int, attribute:
 def device_set_graph_mem_attribute(runtime: HipRuntime, ordinal: int, attribute: int, value: int) -> None:
     """The high-water marks can be set back to 0."""
     runtime.gpu_at(ordinal)
-    require(value and attribute in (_USED_HIGH, _RESERVED_HIGH) and not ctypes.c_size_t.from_address(value).value)
+    require(
+        value
+        and attribute in (GraphMemoryAttribute.USED_MEM_HIGH, GraphMemoryAttribute.RESERVED_MEM_HIGH)
+        and not ctypes.c_size_t.from_address(value).value
+    )
     runtime.graph_memory_high[ordinal] = 0
 
 
@@ -203,8 +203,8 @@ def _allocate_on(runtime: HipRuntime, out: int, size: int, stream: Stream, ordin
 
 def _parameters(size: int, ordinal: int) -> AllocateParams:
     made = AllocateParams(bytesize=size)
-    made.poolProps.allocType = _PINNED
-    made.poolProps.location.type, made.poolProps.location.id = _DEVICE_LOCATION, ordinal
+    made.poolProps.allocType = AllocationType.PINNED
+    made.poolProps.location.type, made.poolProps.location.id = LocationType.DEVICE, ordinal
     return made
 
 

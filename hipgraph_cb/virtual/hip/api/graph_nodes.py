@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
+from hipgraph_cb.abi.hip.codes import Code
+from hipgraph_cb.abi.hip.enums import NodeKind
+from hipgraph_cb.abi.hip.structures import HostNodeParams, KernelNodeParams, MemsetParams
 from hipgraph_cb.virtual.callbacks import CallError
 from hipgraph_cb.virtual.hip.api.copies import checked_node_copy
 from hipgraph_cb.virtual.hip.api.fills import checked_fill_2d
 from hipgraph_cb.virtual.hip.api.registration import handle_of_symbol
-from hipgraph_cb.virtual.hip.codes import Code
 from hipgraph_cb.virtual.hip.function_table import HANDLE, INT, POINTER, SIZE, UINT, api
 from hipgraph_cb.virtual.hip.native import load_pointers, require, store_int, store_pointer
 from hipgraph_cb.virtual.hip.objects.executable_graph import ExecutableGraph
 from hipgraph_cb.virtual.hip.objects.graph import Node, connect
 from hipgraph_cb.virtual.hip.objects.kernels import KernelLaunch, make_launch
 from hipgraph_cb.virtual.hip.objects.runtime import HipRuntime
-from hipgraph_cb.virtual.hip.objects.work import Copy, Empty, Fill, HostCall, NodeKind, RecordEvent, WaitEvent, Work
-from hipgraph_cb.virtual.hip.structures import HostNodeParams, KernelNodeParams, MemsetParams
+from hipgraph_cb.virtual.hip.objects.work import Copy, Empty, Fill, HostCall, RecordEvent, WaitEvent, Work
 
 
 def add_node(

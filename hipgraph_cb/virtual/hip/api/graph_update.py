@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
+from hipgraph_cb.abi.hip.codes import Code
+from hipgraph_cb.abi.hip.enums import GraphUpdateResult
 from hipgraph_cb.virtual.callbacks import CallError
-from hipgraph_cb.virtual.hip.codes import Code
 from hipgraph_cb.virtual.hip.function_table import HANDLE, POINTER, api
 from hipgraph_cb.virtual.hip.native import require, store_int, store_pointer
 from hipgraph_cb.virtual.hip.objects.executable_graph import ExecutableGraph
 from hipgraph_cb.virtual.hip.objects.graph import topological_order
 from hipgraph_cb.virtual.hip.objects.runtime import HipRuntime
 from hipgraph_cb.virtual.hip.objects.work import refuse_freed_fills
-
-_SUCCESS, _ERROR, _TOPOLOGY_CHANGED, _NODE_TYPE_CHANGED = range(4)
 
 
 @api("hipGraphExecUpdate", HANDLE, HANDLE, POINTER, POINTER)
@@ -24,18 +23,18 @@ def graph_exec_update(runtime: HipRuntime, handle: int, graph_handle: int, error
         raise CallError(Code.INVALID_VALUE)
     new = ExecutableGraph(graph, executable.flags)
     if len(order) != executable.node_count:
-        _refuse(error_node, result, _TOPOLOGY_CHANGED, 0)
+        _refuse(error_node, result, GraphUpdateResult.ERROR_TOPOLOGY_CHANGED, 0)
     for node, place, degree in zip(order, executable.places, executable.degrees, strict=True):
         if len(node.dependencies) != degree:
-            _refuse(error_node, result, _TOPOLOGY_CHANGED, node.handle)
+            _refuse(error_node, result, GraphUpdateResult.ERROR_TOPOLOGY_CHANGED, node.handle)
         if node.work.kind is not executable.kinds[place]:
-            _refuse(error_node, result, _NODE_TYPE_CHANGED, node.handle)
+            _refuse(error_node, result, GraphUpdateResult.ERROR_NODE_TYPE_CHANGED, node.handle)
     if len(new.works) != len(executable.works):
-        _refuse(error_node, result, _TOPOLOGY_CHANGED, 0)
+        _refuse(error_node, result, GraphUpdateResult.ERROR_TOPOLOGY_CHANGED, 0)
     refuse_freed_fills(runtime, new.works)
     executable.replace_all(new.works)
     store_pointer(error_node, 0)
-    store_int(result, _SUCCESS)
+    store_int(result, GraphUpdateResult.SUCCESS)
 
 
 @api("hipGraphExecChildGraphNodeSetParams", HANDLE, HANDLE, HANDLE)

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from itertools import count
 
+from hipgraph_cb.abi.hip.codes import Code
+from hipgraph_cb.abi.hip.enums import InstantiateFlag
+from hipgraph_cb.abi.hip.structures import InstantiateParams
 from hipgraph_cb.virtual.callbacks import CallError
 from hipgraph_cb.virtual.hip.api.copies import refuse_wrong_direction
 from hipgraph_cb.virtual.hip.api.graph_nodes import ChildGraph
-from hipgraph_cb.virtual.hip.codes import Code
 from hipgraph_cb.virtual.hip.function_table import HANDLE, POINTER, SIZE, UINT, UINT64, api
 from hipgraph_cb.virtual.hip.native import (
     load_pointer,
@@ -22,10 +24,8 @@ from hipgraph_cb.virtual.hip.objects.graph import Graph, Node, Possession, conne
 from hipgraph_cb.virtual.hip.objects.runtime import HipRuntime
 from hipgraph_cb.virtual.hip.objects.stream import Stream
 from hipgraph_cb.virtual.hip.objects.work import CopyBox, refuse_freed, refuse_freed_fills
-from hipgraph_cb.virtual.hip.structures import InstantiateParams
 
-_AUTO_FREE, _UPLOAD, _DEVICE_LAUNCH, _NODE_PRIORITY = 1, 2, 4, 8
-_ALLOWED_FLAGS = (0, _AUTO_FREE, _NODE_PRIORITY)
+_ALLOWED_FLAGS = (0, InstantiateFlag.AUTO_FREE_ON_LAUNCH, InstantiateFlag.USE_NODE_PRIORITY)
 _graph_numbers = count(1)
 
 
@@ -201,7 +201,7 @@ def graph_instantiate_with_params(runtime: HipRuntime, out: int, handle: int, pa
     given = InstantiateParams.from_address(parameters)
     given.result_out = 1
     given.errNode_out = 0
-    _instantiate(runtime, out, handle, given.flags & ~_UPLOAD)
+    _instantiate(runtime, out, handle, given.flags & ~InstantiateFlag.UPLOAD)
     given.result_out = 0
 
 

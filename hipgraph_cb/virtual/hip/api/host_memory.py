@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from hipgraph_cb.abi.hip.codes import Code
+from hipgraph_cb.abi.hip.enums import MemoryType
 from hipgraph_cb.virtual.callbacks import CallError
-from hipgraph_cb.virtual.hip.codes import Code
 from hipgraph_cb.virtual.hip.function_table import POINTER, SIZE, UINT, api
 from hipgraph_cb.virtual.hip.native import require, store_int, store_pointer
-from hipgraph_cb.virtual.hip.objects.allocations import MemoryKind, RegisteredMemory
+from hipgraph_cb.virtual.hip.objects.allocations import RegisteredMemory
 from hipgraph_cb.virtual.hip.objects.runtime import HipRuntime
 from hipgraph_cb.virtual.memory import OutOfMemory
 
@@ -53,13 +54,13 @@ def device_pointer(runtime: HipRuntime, address: int) -> int:
         if known.host <= address < known.host + known.size:
             return known.device + address - known.host
     allocation = runtime.allocations.find(address)
-    require(allocation is not None and allocation.kind is not MemoryKind.DEVICE)
+    require(allocation is not None and allocation.kind is not MemoryType.DEVICE)
     return address
 
 
 @api("hipHostGetFlags", POINTER, POINTER)
 def host_get_flags(runtime: HipRuntime, out: int, address: int) -> None:
     allocation = runtime.allocations.find(address)
-    if allocation is None or allocation.kind is not MemoryKind.HOST:
+    if allocation is None or allocation.kind is not MemoryType.HOST:
         raise CallError(Code.INVALID_VALUE)
     store_int(out, allocation.flags)

@@ -6,14 +6,15 @@ import ctypes
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
+from hipgraph_cb.abi.hip.codes import Code
+from hipgraph_cb.abi.hip.enums import FunctionAttribute, NodeKind
 from hipgraph_cb.virtual.callbacks import CallError
-from hipgraph_cb.virtual.hip.codes import Code
 from hipgraph_cb.virtual.hip.function_table import HANDLE, INT, POINTER, UINT, api
 from hipgraph_cb.virtual.hip.native import require, store_int
 from hipgraph_cb.virtual.hip.objects.kernels import Function, make_launch
 from hipgraph_cb.virtual.hip.objects.runtime import HipRuntime
 from hipgraph_cb.virtual.hip.objects.submit import forbid_in_capture, submit
-from hipgraph_cb.virtual.hip.objects.work import HostCall, NodeKind
+from hipgraph_cb.virtual.hip.objects.work import HostCall
 
 if TYPE_CHECKING:
     from hipgraph_cb.virtual.hip.objects.gpu import Gpu
@@ -75,26 +76,21 @@ def stream_add_callback(runtime: HipRuntime, handle: int, function: int, argumen
     submit(runtime, stream, StreamCallback(handle, function, argument))
 
 
-_MAX_THREADS, _SHARED_SIZE, _CONST_SIZE, _LOCAL_SIZE, _REGISTERS, _PTX, _BINARY, _CACHE, _MAX_DYNAMIC, _CARVEOUT = (
-    range(10)
-)
-
-
 def attribute_of_function(function: Function, attribute: int) -> int | None:
     """The value of a hipFunction_attribute; None for an unknown one."""
     export = function.export
     version = function.gpu.model.major * 10 + function.gpu.model.minor
-    values = {
-        _MAX_THREADS: export.max_flat_workgroup_size,
-        _SHARED_SIZE: export.group_segment_size,
-        _CONST_SIZE: 0,
-        _LOCAL_SIZE: export.private_segment_size,
-        _REGISTERS: ((export.descriptor.compute_pgm_rsrc1 & 63) + 1) * 8,
-        _PTX: version,
-        _BINARY: version,
-        _CACHE: 0,
-        _MAX_DYNAMIC: _dynamic_lds(function),
-        _CARVEOUT: 0,
+    values: dict[int, int] = {
+        FunctionAttribute.MAX_THREADS_PER_BLOCK: export.max_flat_workgroup_size,
+        FunctionAttribute.SHARED_SIZE_BYTES: export.group_segment_size,
+        FunctionAttribute.CONST_SIZE_BYTES: 0,
+        FunctionAttribute.LOCAL_SIZE_BYTES: export.private_segment_size,
+        FunctionAttribute.NUM_REGS: ((export.descriptor.compute_pgm_rsrc1 & 63) + 1) * 8,
+        FunctionAttribute.PTX_VERSION: version,
+        FunctionAttribute.BINARY_VERSION: version,
+        FunctionAttribute.CACHE_MODE_CA: 0,
+        FunctionAttribute.MAX_DYNAMIC_SHARED_SIZE_BYTES: _dynamic_lds(function),
+        FunctionAttribute.PREFERRED_SHARED_MEMORY_CARVEOUT: 0,
     }
     return values.get(attribute)
 
@@ -120,8 +116,11 @@ def function_set_attribute(runtime: HipRuntime, handle: int, attribute: int, val
     function = runtime.functions.get(handle)
     if function is None:
         raise CallError(Code.INVALID_DEVICE_FUNCTION)
-    require(attribute in (_MAX_DYNAMIC, _CARVEOUT))
-    if attribute == _MAX_DYNAMIC:
+    require(
+        attribute
+        in (FunctionAttribute.MAX_DYNAMIC_SHARED_SIZE_BYTES, FunctionAttribute.PREFERRED_SHARED_MEMORY_CARVEOUT)
+    )
+    if attribute == FunctionAttribute.MAX_DYNAMIC_SHARED_SIZE_BYTES:
         require(0 <= value <= function.gpu.model.lds - function.export.group_segment_size)
         function.max_dynamic_lds = value
 

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import ctypes
 
+from hipgraph_cb.abi.hip.codes import Code
+from hipgraph_cb.abi.hip.enums import LaunchAttribute
+from hipgraph_cb.abi.hip.structures import Dim3, DriverLaunchConfig, LaunchConfig
 from hipgraph_cb.virtual.callbacks import CallError
 from hipgraph_cb.virtual.hip.api.events import event_record
 from hipgraph_cb.virtual.hip.api.registration import handle_of_symbol, push_call_configuration
-from hipgraph_cb.virtual.hip.codes import Code
 from hipgraph_cb.virtual.hip.function_table import HANDLE, INT, POINTER, SIZE, UINT, api
 from hipgraph_cb.virtual.hip.native import load_bytes, require
 from hipgraph_cb.virtual.hip.objects.kernels import Shape, make_launch
 from hipgraph_cb.virtual.hip.objects.runtime import HipRuntime
 from hipgraph_cb.virtual.hip.objects.submit import submit
-from hipgraph_cb.virtual.hip.structures import Dim3, DriverLaunchConfig, LaunchConfig
 
-_COOPERATIVE = 2
 _MOST_ARGUMENT_BYTES = 1 << 16
 _ATTRIBUTE_SIZE = 72  # hipLaunchAttribute
 
@@ -24,7 +24,7 @@ def _refuse_cooperation(attributes: int, count: int) -> None:
     for index in range(count if attributes else 0):
         place = attributes + index * _ATTRIBUTE_SIZE
         number, value = ctypes.c_int.from_address(place).value, ctypes.c_int.from_address(place + 8).value
-        if number == _COOPERATIVE and value:
+        if number == LaunchAttribute.COOPERATIVE and value:
             raise CallError(Code.NOT_SUPPORTED, "the virtual GPU has no cooperative launches")
 
 

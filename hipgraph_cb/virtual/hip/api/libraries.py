@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from hipgraph_cb.abi.hip.codes import Code
 from hipgraph_cb.errors import HipGraphError
 from hipgraph_cb.virtual.callbacks import CallError
 from hipgraph_cb.virtual.hip.api.kernel_functions import attribute_of_function, function_set_attribute
 from hipgraph_cb.virtual.hip.api.modules import Module, function_handle, load_module
-from hipgraph_cb.virtual.hip.codes import Code
 from hipgraph_cb.virtual.hip.function_table import HANDLE, INT, POINTER, SIZE, UINT, api
 from hipgraph_cb.virtual.hip.native import load_text, require, static_text, store_int, store_pointer, store_pointers
 from hipgraph_cb.virtual.hip.objects.runtime import HipRuntime

@@ -5,14 +5,14 @@ from __future__ import annotations
 import ctypes
 import threading
 
+from hipgraph_cb.abi.hip.codes import Code
+from hipgraph_cb.abi.hip.structures import DeviceProperties
 from hipgraph_cb.virtual.callbacks import CallError
 from hipgraph_cb.virtual.hip.api.registration import handle_of_symbol
-from hipgraph_cb.virtual.hip.codes import Code
 from hipgraph_cb.virtual.hip.function_table import FUNCTIONS, HANDLE, INT, POINTER, UINT64, api
 from hipgraph_cb.virtual.hip.native import load_text, require, static_text, store_int, store_pointer
 from hipgraph_cb.virtual.hip.objects.device_properties import properties_of
 from hipgraph_cb.virtual.hip.objects.runtime import HipRuntime
-from hipgraph_cb.virtual.hip.structures import DeviceProperties
 
 _FOUND, _NOT_FOUND = 0, 1
 _CURRENT_LAYOUT = ("hipGetDeviceProperties", "hipChooseDevice")

@@ -5,16 +5,9 @@ from __future__ import annotations
 from ctypes import addressof
 from dataclasses import dataclass, replace
 
-from hipgraph_cb.virtual.callbacks import CallError
-from hipgraph_cb.virtual.hip.api.copies import DEFAULT, DIRECTIONS, is_pageable
-from hipgraph_cb.virtual.hip.codes import Code
-from hipgraph_cb.virtual.hip.function_table import HANDLE, INT, POINTER, SIZE, api
-from hipgraph_cb.virtual.hip.native import load_bytes, require
-from hipgraph_cb.virtual.hip.objects.runtime import HipRuntime
-from hipgraph_cb.virtual.hip.objects.stream import Stream, wait_for_streams
-from hipgraph_cb.virtual.hip.objects.submit import run_now, submit
-from hipgraph_cb.virtual.hip.objects.work import CopyBox, Fill, refuse_freed
-from hipgraph_cb.virtual.hip.structures import (
+from hipgraph_cb.abi.hip.codes import Code
+from hipgraph_cb.abi.hip.enums import MemcpyKind, MemoryType
+from hipgraph_cb.abi.hip.structures import (
     SIZE_OF_3D,
     SIZE_OF_DRIVER_3D,
     DriverMemcpy2D,
@@ -24,8 +17,14 @@ from hipgraph_cb.virtual.hip.structures import (
     Memcpy3DPeerParams,
     PitchedPointer,
 )
-
-_HOST, _DEVICE, _ARRAY, _UNIFIED = 1, 2, 10, 11
+from hipgraph_cb.virtual.callbacks import CallError
+from hipgraph_cb.virtual.hip.api.copies import is_pageable
+from hipgraph_cb.virtual.hip.function_table import HANDLE, INT, POINTER, SIZE, api
+from hipgraph_cb.virtual.hip.native import load_bytes, require
+from hipgraph_cb.virtual.hip.objects.runtime import HipRuntime
+from hipgraph_cb.virtual.hip.objects.stream import Stream, wait_for_streams
+from hipgraph_cb.virtual.hip.objects.submit import run_now, submit
+from hipgraph_cb.virtual.hip.objects.work import CopyBox, Fill, refuse_freed
 
 
 @dataclass(frozen=True)
@@ -65,7 +64,7 @@ def _plane(
 ) -> CopyBox | None:  # fmt: skip
     """The rows of hipMemcpy2D; None when there is nothing to copy."""
     require(target and source)
-    require(direction in DIRECTIONS, Code.INVALID_MEMCPY_DIRECTION)
+    require(direction in tuple(MemcpyKind), Code.INVALID_MEMCPY_DIRECTION)
     if not (width and height):
         return None
     require(target_pitch >= width and source_pitch >= width, Code.INVALID_PITCH_VALUE)
@@ -195,7 +194,7 @@ def box_of_3d(runtime: HipRuntime, address: int) -> CopyBox:
     given = Memcpy3DParams.from_address(address)
     require(not given.srcArray and not given.dstArray, Code.NOT_SUPPORTED, "the virtual GPU has no arrays")
     require(given.srcPtr.ptr and given.dstPtr.ptr)
-    require(given.kind in DIRECTIONS, Code.INVALID_MEMCPY_DIRECTION)
+    require(given.kind in tuple(MemcpyKind), Code.INVALID_MEMCPY_DIRECTION)
     extent = given.extent.width, given.extent.height, given.extent.depth
     sides = []
     for pointer, position in ((given.dstPtr, given.dstPos), (given.srcPtr, given.srcPos)):
@@ -231,7 +230,7 @@ def _between_devices(runtime: HipRuntime, address: int) -> CopyBox:
     require(address)
     given = Memcpy3DPeerParams.from_address(address)
     runtime.gpu_at(given.srcDevice), runtime.gpu_at(given.dstDevice)
-    plain = Memcpy3DParams(kind=DEFAULT)
+    plain = Memcpy3DParams(kind=MemcpyKind.DEFAULT)
     for name in ("srcArray", "srcPos", "srcPtr", "dstArray", "dstPos", "dstPtr", "extent"):
         setattr(plain, name, getattr(given, name))
     return box_of_3d(runtime, addressof(plain))
@@ -271,12 +270,12 @@ def box_of_driver_3d(runtime: HipRuntime, address: int) -> CopyBox:
 
 def _driver_base(runtime: HipRuntime, given: DriverMemcpy2D | DriverMemcpy3D, prefix: str) -> int:
     kind = getattr(given, f"{prefix}MemoryType")
-    if kind == _ARRAY:
+    if kind == MemoryType.ARRAY:
         raise CallError(Code.NOT_SUPPORTED, "the virtual GPU has no arrays")
-    if kind == _UNIFIED:
+    if kind == MemoryType.UNIFIED:
         require(runtime.profile.driver_copy_accepts_unified)
-    require(kind in (_HOST, _DEVICE, _UNIFIED))
-    address = int(getattr(given, prefix + ("Host" if kind == _HOST else "Device")))
+    require(kind in (MemoryType.HOST, MemoryType.DEVICE, MemoryType.UNIFIED))
+    address = int(getattr(given, prefix + ("Host" if kind == MemoryType.HOST else "Device")))
     require(address)
     return address
 

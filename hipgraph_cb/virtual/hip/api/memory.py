@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
+from hipgraph_cb.abi.hip.codes import Code
+from hipgraph_cb.abi.hip.enums import MemoryType
+from hipgraph_cb.abi.hip.structures import Extent, PitchedPointer
 from hipgraph_cb.virtual.callbacks import CallError
-from hipgraph_cb.virtual.hip.codes import Code
 from hipgraph_cb.virtual.hip.function_table import INT, POINTER, SIZE, UINT, api
 from hipgraph_cb.virtual.hip.native import require, store_int, store_pointer
-from hipgraph_cb.virtual.hip.objects.allocations import DeviceAllocation, MemoryKind
+from hipgraph_cb.virtual.hip.objects.allocations import DeviceAllocation
 from hipgraph_cb.virtual.hip.objects.capture import forbid_unsafe_call
 from hipgraph_cb.virtual.hip.objects.runtime import HipRuntime
-from hipgraph_cb.virtual.hip.structures import Extent, PitchedPointer
 
 _PITCH_ALIGNMENT = 256
 
 
-def _allocate(runtime: HipRuntime, out: int, size: int, kind: MemoryKind, flags: int = 0) -> None:
+def _allocate(runtime: HipRuntime, out: int, size: int, kind: MemoryType, flags: int = 0) -> None:
     require(out)
     forbid_unsafe_call(runtime)
     address = runtime.allocations.allocate(size, kind, runtime.gpu.ordinal, flags) if size else 0
@@ -24,10 +25,10 @@ def _allocate(runtime: HipRuntime, out: int, size: int, kind: MemoryKind, flags:
 def allocate_into(runtime: HipRuntime, out: int, size: int, ordinal: int) -> None:
     """Write the address of fresh memory of a device; of no bytes, NULL."""
     require(out)
-    store_pointer(out, runtime.allocations.allocate(size, MemoryKind.DEVICE, ordinal) if size else 0)
+    store_pointer(out, runtime.allocations.allocate(size, MemoryType.DEVICE, ordinal) if size else 0)
 
 
-def _release(runtime: HipRuntime, address: int, allowed: tuple[MemoryKind, ...]) -> None:
+def _release(runtime: HipRuntime, address: int, allowed: tuple[MemoryType, ...]) -> None:
     """Wait for all work of the device, as AMD's runtime does, and free; an interior address frees the whole range."""
     if not address:
         return
@@ -51,42 +52,42 @@ def _known(runtime: HipRuntime, address: int) -> DeviceAllocation | None:
 
 @api("hipMalloc", POINTER, SIZE)
 def malloc(runtime: HipRuntime, out: int, size: int) -> None:
-    _allocate(runtime, out, size, MemoryKind.DEVICE)
+    _allocate(runtime, out, size, MemoryType.DEVICE)
 
 
 @api("hipExtMallocWithFlags", POINTER, SIZE, UINT)
 def malloc_with_flags(runtime: HipRuntime, out: int, size: int, flags: int) -> None:
     require(flags in (0, 1, 2, 3))
-    _allocate(runtime, out, size, MemoryKind.DEVICE, flags)
+    _allocate(runtime, out, size, MemoryType.DEVICE, flags)
 
 
 @api("hipMallocManaged", POINTER, SIZE, UINT)
 def malloc_managed(runtime: HipRuntime, out: int, size: int, flags: int) -> None:
     require(flags in (1, 2) and size)
-    _allocate(runtime, out, size, MemoryKind.MANAGED, flags)
+    _allocate(runtime, out, size, MemoryType.MANAGED, flags)
 
 
 @api("hipFree", POINTER, releases=True)
 def free(runtime: HipRuntime, address: int) -> None:
-    _release(runtime, address, (MemoryKind.DEVICE, MemoryKind.MANAGED, MemoryKind.HOST))
+    _release(runtime, address, (MemoryType.DEVICE, MemoryType.MANAGED, MemoryType.HOST))
 
 
 @api("hipHostMalloc", POINTER, SIZE, UINT)
 @api("hipHostAlloc", POINTER, SIZE, UINT)
 def host_malloc(runtime: HipRuntime, out: int, size: int, flags: int) -> None:
-    _allocate(runtime, out, size, MemoryKind.HOST, flags)
+    _allocate(runtime, out, size, MemoryType.HOST, flags)
 
 
 @api("hipMallocHost", POINTER, SIZE)
 @api("hipMemAllocHost", POINTER, SIZE)
 def malloc_host(runtime: HipRuntime, out: int, size: int) -> None:
-    _allocate(runtime, out, size, MemoryKind.HOST)
+    _allocate(runtime, out, size, MemoryType.HOST)
 
 
 @api("hipHostFree", POINTER, releases=True)
 @api("hipFreeHost", POINTER, releases=True)
 def host_free(runtime: HipRuntime, address: int) -> None:
-    _release(runtime, address, (MemoryKind.HOST,))
+    _release(runtime, address, (MemoryType.HOST,))
 
 
 def pitch_of(width: int) -> int:
@@ -106,7 +107,7 @@ def malloc_3d(runtime: HipRuntime, out: int, extent: Extent) -> None:
     target = PitchedPointer.from_address(out)
     pitch = pitch_of(extent.width)
     address_out = out + PitchedPointer.ptr.offset
-    _allocate(runtime, address_out, pitch * extent.height * extent.depth, MemoryKind.DEVICE)
+    _allocate(runtime, address_out, pitch * extent.height * extent.depth, MemoryType.DEVICE)
     target.pitch, target.xsize, target.ysize = pitch, extent.width, extent.height
 
 
@@ -114,7 +115,7 @@ def malloc_3d(runtime: HipRuntime, out: int, extent: Extent) -> None:
 def malloc_pitch(runtime: HipRuntime, out: int, pitch_out: int, width: int, height: int) -> None:
     require(out and pitch_out)
     pitch = pitch_of(width)
-    _allocate(runtime, out, pitch * height, MemoryKind.DEVICE)
+    _allocate(runtime, out, pitch * height, MemoryType.DEVICE)
     store_pointer(pitch_out, pitch)
 
 

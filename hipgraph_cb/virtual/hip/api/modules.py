@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
+from hipgraph_cb.abi.hip.codes import Code
 from hipgraph_cb.code_object.verify import verify
 from hipgraph_cb.errors import HipGraphError, IncompatibleError
 from hipgraph_cb.virtual.callbacks import CallError
-from hipgraph_cb.virtual.hip.codes import Code
 from hipgraph_cb.virtual.hip.function_table import HANDLE, POINTER, UINT, api
 from hipgraph_cb.virtual.hip.native import load_text, require, store_int, store_pointer
 from hipgraph_cb.virtual.hip.objects.gpu import Gpu

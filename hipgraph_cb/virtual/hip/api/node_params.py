@@ -4,22 +4,23 @@ from __future__ import annotations
 
 import ctypes
 
-from hipgraph_cb.virtual.callbacks import CallError
-from hipgraph_cb.virtual.hip.api.graph_nodes import add_node, check_add, fill_of, node_of, place_in
-from hipgraph_cb.virtual.hip.api.memcpy_2d_3d import box_of_3d, box_of_driver_3d
-from hipgraph_cb.virtual.hip.codes import Code
-from hipgraph_cb.virtual.hip.function_table import HANDLE, POINTER, SIZE, api
-from hipgraph_cb.virtual.hip.native import require, store_pointer
-from hipgraph_cb.virtual.hip.objects.graph import Node
-from hipgraph_cb.virtual.hip.objects.kernels import KernelLaunch
-from hipgraph_cb.virtual.hip.objects.runtime import HipRuntime
-from hipgraph_cb.virtual.hip.objects.work import Copy, CopyBox, NodeKind, RecordEvent, WaitEvent
-from hipgraph_cb.virtual.hip.structures import (
+from hipgraph_cb.abi.hip.codes import Code
+from hipgraph_cb.abi.hip.enums import NodeKind
+from hipgraph_cb.abi.hip.structures import (
     SIZE_OF_3D,
     SIZE_OF_DRIVER_3D,
     KernelNodeParams,
     Memcpy3DParams,
 )
+from hipgraph_cb.virtual.callbacks import CallError
+from hipgraph_cb.virtual.hip.api.graph_nodes import add_node, check_add, fill_of, node_of, place_in
+from hipgraph_cb.virtual.hip.api.memcpy_2d_3d import box_of_3d, box_of_driver_3d
+from hipgraph_cb.virtual.hip.function_table import HANDLE, POINTER, SIZE, api
+from hipgraph_cb.virtual.hip.native import require, store_pointer
+from hipgraph_cb.virtual.hip.objects.graph import Node
+from hipgraph_cb.virtual.hip.objects.kernels import KernelLaunch
+from hipgraph_cb.virtual.hip.objects.runtime import HipRuntime
+from hipgraph_cb.virtual.hip.objects.work import Copy, CopyBox, RecordEvent, WaitEvent
 
 _ADD = (POINTER, HANDLE, POINTER, SIZE)
 

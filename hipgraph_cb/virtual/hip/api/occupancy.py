@@ -5,9 +5,9 @@ Each question exists for a function handle and for the host function of compiled
 
 from __future__ import annotations
 
+from hipgraph_cb.abi.hip.codes import Code
 from hipgraph_cb.virtual.callbacks import CallError
 from hipgraph_cb.virtual.hip.api.registration import handle_of_symbol
-from hipgraph_cb.virtual.hip.codes import Code
 from hipgraph_cb.virtual.hip.function_table import HANDLE, INT, POINTER, SIZE, UINT, api
 from hipgraph_cb.virtual.hip.native import require, store_int, store_pointer
 from hipgraph_cb.virtual.hip.objects.kernels import Function

@@ -5,20 +5,24 @@ from __future__ import annotations
 import ctypes
 from typing import Any
 
+from hipgraph_cb.abi.hip.codes import Code
+from hipgraph_cb.abi.hip.enums import (
+    CPU_DEVICE,
+    INVALID_DEVICE,
+    AccessFlag,
+    MemoryAdvise,
+    MemoryType,
+    PointerAttribute,
+    RangeAttribute,
+)
+from hipgraph_cb.abi.hip.structures import MemoryLocation, PointerAttributes
 from hipgraph_cb.virtual.callbacks import CallError
 from hipgraph_cb.virtual.hip.api.host_memory import device_pointer
 from hipgraph_cb.virtual.hip.api.pools import default_pool
-from hipgraph_cb.virtual.hip.codes import Code
 from hipgraph_cb.virtual.hip.function_table import HANDLE, INT, POINTER, SIZE, UINT, api
 from hipgraph_cb.virtual.hip.native import load_pointers, require
-from hipgraph_cb.virtual.hip.objects.allocations import DeviceAllocation, MemoryKind
+from hipgraph_cb.virtual.hip.objects.allocations import DeviceAllocation
 from hipgraph_cb.virtual.hip.objects.runtime import HipRuntime
-from hipgraph_cb.virtual.hip.structures import MemoryLocation, PointerAttributes
-
-_CONTEXT, _MEMORY_TYPE, _DEVICE_POINTER, _HOST_POINTER, _P2P_TOKENS, _SYNC_MEMOPS, _BUFFER_ID = range(1, 8)
-_IS_MANAGED, _DEVICE_ORDINAL, _IS_IPC_CAPABLE, _RANGE_START, _RANGE_SIZE, _MAPPED, _HANDLE_TYPES = range(8, 15)
-_IS_RDMA_CAPABLE, _ACCESS_FLAGS, _POOL = range(15, 18)
-_READ_WRITE = 3
 
 
 def _known(runtime: HipRuntime, address: int) -> DeviceAllocation:
@@ -30,7 +34,7 @@ def _known(runtime: HipRuntime, address: int) -> DeviceAllocation:
 
 def _places(runtime: HipRuntime, allocation: DeviceAllocation, address: int) -> tuple[int, int]:
     """The pointer that kernels use, and the one that the host uses, or 0."""
-    if allocation.kind is MemoryKind.DEVICE:
+    if allocation.kind is MemoryType.DEVICE:
         return address, 0
     return device_pointer(runtime, address), address
 
@@ -42,7 +46,7 @@ def pointer_get_attributes(runtime: HipRuntime, out: int, address: int) -> None:
     target = PointerAttributes.from_address(out)
     target.type, target.device = allocation.kind, allocation.ordinal
     target.devicePointer, target.hostPointer = _places(runtime, allocation, address)
-    target.isManaged = int(allocation.kind is MemoryKind.MANAGED)
+    target.isManaged = int(allocation.kind is MemoryType.MANAGED)
     target.allocationFlags = allocation.flags
 
 
@@ -52,24 +56,24 @@ def _attribute(runtime: HipRuntime, attribute: int, address: int) -> Any:
     for_kernels, for_host = _places(runtime, allocation, address)
     pointer, integer, truth = ctypes.c_size_t, ctypes.c_uint, ctypes.c_ubyte
     values: dict[int, Any] = {
-        _CONTEXT: pointer(runtime.primary_contexts[allocation.ordinal].handle),
-        _MEMORY_TYPE: integer(allocation.kind),
-        _DEVICE_POINTER: pointer(for_kernels),
-        _HOST_POINTER: pointer(for_host),
-        _SYNC_MEMOPS: integer(allocation.address in runtime.synchronous_ranges),
-        _BUFFER_ID: ctypes.c_ulonglong(allocation.address),
-        _IS_MANAGED: truth(allocation.kind is MemoryKind.MANAGED),
-        _DEVICE_ORDINAL: ctypes.c_int(allocation.ordinal),
-        _IS_IPC_CAPABLE: truth(0),
-        _RANGE_START: pointer(allocation.address),
-        _RANGE_SIZE: pointer(allocation.size),
-        _MAPPED: truth(1),
-        _HANDLE_TYPES: ctypes.c_ulonglong(0),
-        _IS_RDMA_CAPABLE: truth(0),
-        _ACCESS_FLAGS: integer(_READ_WRITE),
-        _POOL: pointer(default_pool(runtime, allocation.ordinal)),
+        PointerAttribute.CONTEXT: pointer(runtime.primary_contexts[allocation.ordinal].handle),
+        PointerAttribute.MEMORY_TYPE: integer(allocation.kind),
+        PointerAttribute.DEVICE_POINTER: pointer(for_kernels),
+        PointerAttribute.HOST_POINTER: pointer(for_host),
+        PointerAttribute.SYNC_MEMOPS: integer(allocation.address in runtime.synchronous_ranges),
+        PointerAttribute.BUFFER_ID: ctypes.c_ulonglong(allocation.address),
+        PointerAttribute.IS_MANAGED: truth(allocation.kind is MemoryType.MANAGED),
+        PointerAttribute.DEVICE_ORDINAL: ctypes.c_int(allocation.ordinal),
+        PointerAttribute.IS_LEGACY_HIP_IPC_CAPABLE: truth(0),
+        PointerAttribute.RANGE_START_ADDR: pointer(allocation.address),
+        PointerAttribute.RANGE_SIZE: pointer(allocation.size),
+        PointerAttribute.MAPPED: truth(1),
+        PointerAttribute.ALLOWED_HANDLE_TYPES: ctypes.c_ulonglong(0),
+        PointerAttribute.IS_GPU_DIRECT_RDMA_CAPABLE: truth(0),
+        PointerAttribute.ACCESS_FLAGS: integer(AccessFlag.READ_WRITE),
+        PointerAttribute.MEMPOOL_HANDLE: pointer(default_pool(runtime, allocation.ordinal)),
     }
-    require(attribute != _P2P_TOKENS, Code.NOT_SUPPORTED)
+    require(attribute != PointerAttribute.P2P_TOKENS, Code.NOT_SUPPORTED)
     require(attribute in values)
     return values[attribute]
 
@@ -91,41 +95,47 @@ def driver_pointer_get_attributes(runtime: HipRuntime, count: int, attributes: i
 
 @api("hipPointerSetAttribute", POINTER, INT, POINTER)
 def pointer_set_attribute(runtime: HipRuntime, value: int, attribute: int, address: int) -> None:
-    require(value and address and attribute == _SYNC_MEMOPS)
+    require(value and address and attribute == PointerAttribute.SYNC_MEMOPS)
     ranges, start = runtime.synchronous_ranges, _known(runtime, address).address
     (ranges.add if ctypes.c_int.from_address(value).value else ranges.discard)(start)
 
 
 # -- managed memory: hints, which are kept and change nothing, since all memory here is the host's ---------------------
 
-_READ_MOSTLY, _PREFERRED_LOCATION, _ACCESSED_BY, _LAST_PREFETCH = range(1, 5)
-_COHERENCY = 100
-_ADVICE = (*range(1, 7), 100, 101)
-_CPU = -1
-_INVALID_DEVICE = -2
+
+_ADVICE = {
+    MemoryAdvise.SET_READ_MOSTLY: (RangeAttribute.READ_MOSTLY, True),
+    MemoryAdvise.UNSET_READ_MOSTLY: (RangeAttribute.READ_MOSTLY, False),
+    MemoryAdvise.SET_PREFERRED_LOCATION: (RangeAttribute.PREFERRED_LOCATION, True),
+    MemoryAdvise.UNSET_PREFERRED_LOCATION: (RangeAttribute.PREFERRED_LOCATION, False),
+    MemoryAdvise.SET_ACCESSED_BY: (RangeAttribute.ACCESSED_BY, True),
+    MemoryAdvise.UNSET_ACCESSED_BY: (RangeAttribute.ACCESSED_BY, False),
+    MemoryAdvise.SET_COARSE_GRAIN: (RangeAttribute.COHERENCY_MODE, True),
+    MemoryAdvise.UNSET_COARSE_GRAIN: (RangeAttribute.COHERENCY_MODE, False),
+}
+"""Which attribute of a range an advice is about, and whether it sets it."""
 
 
 def _managed(runtime: HipRuntime, address: int, size: int) -> DeviceAllocation:
     allocation = runtime.allocations.find(address)
-    if allocation is None or allocation.kind is not MemoryKind.MANAGED:
+    if allocation is None or allocation.kind is not MemoryType.MANAGED:
         raise CallError(Code.INVALID_VALUE, "advice is for memory of hipMallocManaged")
     require(size and address + size <= allocation.address + allocation.size)
     return allocation
 
 
 def _check_place(runtime: HipRuntime, ordinal: int) -> None:
-    if ordinal != _CPU:
+    if ordinal != CPU_DEVICE:
         runtime.gpu_at(ordinal)
 
 
 @api("hipMemAdvise", POINTER, SIZE, INT, INT)
 def mem_advise(runtime: HipRuntime, address: int, size: int, advice: int, ordinal: int) -> None:
-    require(advice in _ADVICE)
+    require(advice in tuple(MemoryAdvise))
     _check_place(runtime, ordinal)
     start = _managed(runtime, address, size).address
-    attribute = 100 if advice >= _COHERENCY else (advice + 1) // 2
-    is_set = advice % 2 == (0 if advice >= _COHERENCY else 1)
-    value = ordinal if attribute in (_PREFERRED_LOCATION, _ACCESSED_BY) else 1
+    attribute, is_set = _ADVICE[MemoryAdvise(advice)]
+    value = ordinal if attribute in (RangeAttribute.PREFERRED_LOCATION, RangeAttribute.ACCESSED_BY) else 1
     if is_set:
         runtime.advice[start, attribute] = value
     else:
@@ -141,7 +151,7 @@ def mem_advise_v2(runtime: HipRuntime, address: int, size: int, advice: int, loc
 def mem_prefetch(runtime: HipRuntime, address: int, size: int, ordinal: int, stream: int) -> None:
     runtime.stream(stream)
     _check_place(runtime, ordinal)
-    runtime.advice[_managed(runtime, address, size).address, _LAST_PREFETCH] = ordinal
+    runtime.advice[_managed(runtime, address, size).address, RangeAttribute.LAST_PREFETCH_LOCATION] = ordinal
 
 
 @api("hipMemPrefetchAsync_v2", POINTER, SIZE, MemoryLocation, UINT, HANDLE)
@@ -156,11 +166,11 @@ def mem_prefetch_v2(
 def mem_range_get_attribute(
     runtime: HipRuntime, out: int, out_size: int, attribute: int, address: int, size: int
 ) -> None:
-    require(out and out_size and out_size % 4 == 0 and attribute in (*range(1, 5), _COHERENCY))
+    require(out and out_size and out_size % 4 == 0 and attribute in tuple(RangeAttribute))
     start = _managed(runtime, address, size).address
-    default = 0 if attribute in (_READ_MOSTLY, _COHERENCY) else _INVALID_DEVICE
+    default = 0 if attribute in (RangeAttribute.READ_MOSTLY, RangeAttribute.COHERENCY_MODE) else INVALID_DEVICE
     values = (ctypes.c_int * (out_size // 4)).from_address(out)
-    values[:] = [default if attribute != _ACCESSED_BY else _INVALID_DEVICE] * len(values)
+    values[:] = [default if attribute != RangeAttribute.ACCESSED_BY else INVALID_DEVICE] * len(values)
     values[0] = runtime.advice.get((start, attribute), default)
 
 

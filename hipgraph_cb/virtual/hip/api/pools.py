@@ -5,18 +5,18 @@ from __future__ import annotations
 import ctypes
 from dataclasses import dataclass, field
 
-from hipgraph_cb.virtual.hip.codes import Code
+from hipgraph_cb.abi.hip.codes import Code
+from hipgraph_cb.abi.hip.enums import AccessFlag, LocationType, PoolAttribute
+from hipgraph_cb.abi.hip.structures import MemoryAccess, MemoryLocation, PoolProperties
 from hipgraph_cb.virtual.hip.function_table import HANDLE, INT, POINTER, SIZE, api
 from hipgraph_cb.virtual.hip.native import load_pointer, require, store_int, store_pointer
 from hipgraph_cb.virtual.hip.objects.runtime import HipRuntime
-from hipgraph_cb.virtual.hip.structures import MemoryAccess, MemoryLocation
 
-_REUSE_FOLLOW_EVENTS, _REUSE_OPPORTUNISTIC, _REUSE_INTERNAL, _RELEASE_THRESHOLD = range(1, 5)
-_RESERVED_CURRENT, _RESERVED_HIGH, _USED_CURRENT, _USED_HIGH = range(5, 9)
-_FLAGS = (_REUSE_FOLLOW_EVENTS, _REUSE_OPPORTUNISTIC, _REUSE_INTERNAL)
-_LOCATION_OFFSET = 8  # hipMemPoolProps: allocation type, handle types, then the location's type and id
-
-_NO_ACCESS, _READ, _READ_WRITE = 0, 1, 3
+_FLAGS = (
+    PoolAttribute.REUSE_FOLLOW_EVENT_DEPENDENCIES,
+    PoolAttribute.REUSE_ALLOW_OPPORTUNISTIC,
+    PoolAttribute.REUSE_ALLOW_INTERNAL_DEPENDENCIES,
+)
 
 
 @dataclass
@@ -58,9 +58,9 @@ def device_set_pool(runtime: HipRuntime, ordinal: int, handle: int) -> None:
 @api("hipMemPoolCreate", POINTER, POINTER)
 def pool_create(runtime: HipRuntime, out: int, properties: int) -> None:
     require(out and properties)
-    location_type, ordinal = (ctypes.c_int * 2).from_address(properties + _LOCATION_OFFSET)
-    require(location_type == 1)
-    store_pointer(out, runtime.pools.add(Pool(runtime.gpu_at(ordinal).ordinal)))
+    location = PoolProperties.from_address(properties).location
+    require(location.type == LocationType.DEVICE)
+    store_pointer(out, runtime.pools.add(Pool(runtime.gpu_at(location.id).ordinal)))
 
 
 @api("hipMemPoolDestroy", HANDLE, releases=True)
@@ -75,7 +75,7 @@ def _ordinal_of(runtime: HipRuntime, location: int) -> int:
     """The device of a hipMemLocation."""
     require(location)
     given = MemoryLocation.from_address(location)
-    require(given.type == 1)
+    require(given.type == LocationType.DEVICE)
     return runtime.gpu_at(given.id).ordinal
 
 
@@ -100,9 +100,9 @@ def pool_set_access(runtime: HipRuntime, handle: int, descriptions: int, count: 
     require(descriptions and count)
     pool = runtime.pools[handle]
     for given in (MemoryAccess * count).from_address(descriptions):
-        require(given.location.type == 1 and given.flags in (_NO_ACCESS, _READ, _READ_WRITE))
+        require(given.location.type == LocationType.DEVICE and given.flags in tuple(AccessFlag))
         ordinal = runtime.gpu_at(given.location.id).ordinal
-        require(ordinal != pool.ordinal or given.flags == _READ_WRITE)
+        require(ordinal != pool.ordinal or given.flags == AccessFlag.READ_WRITE)
         pool.access[ordinal] = given.flags
 
 
@@ -110,7 +110,7 @@ def pool_set_access(runtime: HipRuntime, handle: int, descriptions: int, count: 
 def pool_get_access(runtime: HipRuntime, out: int, handle: int, location: int) -> None:
     require(out)
     pool, ordinal = runtime.pools[handle], _ordinal_of(runtime, location)
-    store_int(out, pool.access.get(ordinal, _READ_WRITE if ordinal == pool.ordinal else _NO_ACCESS))
+    store_int(out, pool.access.get(ordinal, AccessFlag.READ_WRITE if ordinal == pool.ordinal else AccessFlag.NONE))
 
 
 @api("hipMemPoolTrimTo", HANDLE, SIZE)
@@ -122,7 +122,10 @@ def pool_trim(runtime: HipRuntime, handle: int, least: int) -> None:
 def pool_set_attribute(runtime: HipRuntime, handle: int, attribute: int, value: int) -> None:
     require(value)
     pool = runtime.pools[handle]
-    require(attribute in (*_FLAGS, _RELEASE_THRESHOLD, _RESERVED_HIGH, _USED_HIGH))
+    require(
+        attribute
+        in (*_FLAGS, PoolAttribute.RELEASE_THRESHOLD, PoolAttribute.RESERVED_MEM_HIGH, PoolAttribute.USED_MEM_HIGH)
+    )
     pool.attributes[attribute] = ctypes.c_int.from_address(value).value if attribute in _FLAGS else load_pointer(value)
 
 
@@ -130,10 +133,10 @@ def pool_set_attribute(runtime: HipRuntime, handle: int, attribute: int, value: 
 def pool_get_attribute(runtime: HipRuntime, handle: int, attribute: int, out: int) -> None:
     require(out)
     pool = runtime.pools[handle]
-    require(attribute in range(_REUSE_FOLLOW_EVENTS, _USED_HIGH + 1), Code.INVALID_VALUE)
+    require(attribute in tuple(PoolAttribute), Code.INVALID_VALUE)
     if attribute in _FLAGS:
         ctypes.c_int.from_address(out).value = pool.attributes[attribute]
-    elif attribute in (_USED_CURRENT, _RESERVED_CURRENT):
+    elif attribute in (PoolAttribute.USED_MEM_CURRENT, PoolAttribute.RESERVED_MEM_CURRENT):
         store_pointer(out, runtime.allocations.used.get(pool.ordinal, 0))
     else:
         store_pointer(out, pool.attributes.get(attribute, 0))

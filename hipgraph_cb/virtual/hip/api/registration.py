@@ -9,19 +9,19 @@ import ctypes
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from hipgraph_cb.abi.hip.codes import Code
+from hipgraph_cb.abi.hip.enums import MemoryType
+from hipgraph_cb.abi.hip.structures import Dim3, FunctionAttributes
 from hipgraph_cb.code_object.fat_binary import registered_address
 from hipgraph_cb.virtual.callbacks import CallError
 from hipgraph_cb.virtual.hip.api.copies import copy_async, copy_now
 from hipgraph_cb.virtual.hip.api.kernel_functions import attribute_of_function
 from hipgraph_cb.virtual.hip.api.modules import Module, function_handle, load_module
-from hipgraph_cb.virtual.hip.codes import Code
 from hipgraph_cb.virtual.hip.function_table import HANDLE, INT, POINTER, SIZE, UINT, api
 from hipgraph_cb.virtual.hip.native import load_text, require, store_pointer
-from hipgraph_cb.virtual.hip.objects.allocations import MemoryKind
 from hipgraph_cb.virtual.hip.objects.kernels import Function, make_launch
 from hipgraph_cb.virtual.hip.objects.runtime import HipRuntime
 from hipgraph_cb.virtual.hip.objects.submit import submit
-from hipgraph_cb.virtual.hip.structures import Dim3, FunctionAttributes
 from hipgraph_cb.virtual.mapped_code import read_code, read_mapped
 
 if TYPE_CHECKING:
@@ -90,7 +90,7 @@ def register_managed_variable(
     runtime: HipRuntime, handle: int, pointer_out: int, initial: int, name: int, size: int, alignment: int
 ) -> None:
     """Managed variables live in managed memory from the start; the host reaches them through a pointer."""
-    address = runtime.allocations.allocate(size, MemoryKind.MANAGED, runtime.gpu.ordinal)
+    address = runtime.allocations.allocate(size, MemoryType.MANAGED, runtime.gpu.ordinal)
     ctypes.memmove(address, initial, size)
     store_pointer(pointer_out, address)
 

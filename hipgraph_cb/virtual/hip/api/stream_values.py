@@ -7,9 +7,10 @@ import time
 from dataclasses import dataclass
 from typing import ClassVar
 
+from hipgraph_cb.abi.hip.codes import Code
+from hipgraph_cb.abi.hip.enums import NodeKind, WaitValue
 from hipgraph_cb.virtual.callbacks import CallError
 from hipgraph_cb.virtual.hip.api.copies import check_range
-from hipgraph_cb.virtual.hip.codes import Code
 from hipgraph_cb.virtual.hip.function_table import HANDLE, POINTER, UINT, UINT64, api
 from hipgraph_cb.virtual.hip.native import require
 from hipgraph_cb.virtual.hip.objects.allocations import Allocations
@@ -17,10 +18,9 @@ from hipgraph_cb.virtual.hip.objects.gpu import Gpu
 from hipgraph_cb.virtual.hip.objects.runtime import HipRuntime
 from hipgraph_cb.virtual.hip.objects.stream import Stream
 from hipgraph_cb.virtual.hip.objects.submit import forbid_in_capture, submit
-from hipgraph_cb.virtual.hip.objects.work import NodeKind, refuse_freed
+from hipgraph_cb.virtual.hip.objects.work import refuse_freed
 from hipgraph_cb.virtual.worker import Operation
 
-_GREATER_OR_EQUAL, _EQUAL, _AND, _NEITHER = range(4)
 _PAUSE = 0.0005
 
 
@@ -45,11 +45,11 @@ def _number(allocations: Allocations, address: int, size: int) -> ctypes.c_uint3
 
 def _holds(value: int, wanted: int, condition: int, mask: int, size: int) -> bool:
     value &= mask
-    if condition == _EQUAL:
+    if condition == WaitValue.EQ:
         return value == wanted
-    if condition == _AND:
+    if condition == WaitValue.AND:
         return bool(value & wanted)
-    if condition == _NEITHER:
+    if condition == WaitValue.NOR:
         return bool(~(value | wanted) & ((1 << 8 * size) - 1))
     return value >= wanted
 

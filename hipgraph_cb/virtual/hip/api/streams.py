@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from hipgraph_cb.abi.hip.codes import Code
+from hipgraph_cb.abi.hip.enums import STREAM_NON_BLOCKING
 from hipgraph_cb.virtual.callbacks import CallError
-from hipgraph_cb.virtual.hip.codes import Code
 from hipgraph_cb.virtual.hip.function_table import HANDLE, INT, POINTER, UINT, api
 from hipgraph_cb.virtual.hip.native import require, store_int, store_pointer
 from hipgraph_cb.virtual.hip.objects.event import Event
@@ -11,13 +12,12 @@ from hipgraph_cb.virtual.hip.objects.runtime import HipRuntime
 from hipgraph_cb.virtual.hip.objects.stream import Stream, tell_failure, wait_for_streams
 from hipgraph_cb.virtual.hip.objects.submit import forbid_in_capture
 
-_NON_BLOCKING = 1
 _GREATEST_PRIORITY, _LEAST_PRIORITY = -1, 1
 _MOMENT = 0.0002  # seconds
 
 
 def _create(runtime: HipRuntime, out: int, flags: int, priority: int) -> None:
-    require(out and flags in (0, _NON_BLOCKING))
+    require(out and flags in (0, STREAM_NON_BLOCKING))
     stream = Stream(runtime.gpu, flags=flags, priority=max(_GREATEST_PRIORITY, min(priority, _LEAST_PRIORITY)))
     stream.handle = runtime.streams.add(stream)
     runtime.gpu.streams.add(stream)

@@ -6,26 +6,17 @@ import ctypes
 import itertools
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from enum import IntEnum
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from hipgraph_cb.abi.hip.codes import Code
+from hipgraph_cb.abi.hip.enums import MemoryType
 from hipgraph_cb.virtual.callbacks import CallError
-from hipgraph_cb.virtual.hip.codes import Code
 from hipgraph_cb.virtual.memory import Memory, OutOfMemory
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
-
-
-class MemoryKind(IntEnum):
-    """hipMemoryType."""
-
-    UNREGISTERED = 0
-    HOST = 1
-    DEVICE = 2
-    MANAGED = 3
 
 
 @dataclass(frozen=True)
@@ -34,7 +25,7 @@ class DeviceAllocation:
 
     address: int
     size: int
-    kind: MemoryKind
+    kind: MemoryType
     ordinal: int
     flags: int = 0
 
@@ -88,9 +79,9 @@ class Allocations:
     _numbers: Iterator[int] = field(default_factory=itertools.count)
     _dormant: dict[int, DeviceAllocation] = field(default_factory=dict)
 
-    def allocate(self, size: int, kind: MemoryKind, ordinal: int, flags: int = 0) -> int:
+    def allocate(self, size: int, kind: MemoryType, ordinal: int, flags: int = 0) -> int:
         """The address of `size` fresh bytes; hipErrorOutOfMemory where the device has no room."""
-        if kind is not MemoryKind.HOST and self.used.get(ordinal, 0) + size > self.limit:
+        if kind is not MemoryType.HOST and self.used.get(ordinal, 0) + size > self.limit:
             raise CallError(
                 Code.OUT_OF_MEMORY,
                 f"{self.used.get(ordinal, 0)} of {self.limit} bytes are in use, {size} were asked for",
@@ -101,13 +92,13 @@ class Allocations:
         except OutOfMemory as error:
             raise CallError(Code.OUT_OF_MEMORY, str(error)) from error
         self._known[address] = DeviceAllocation(address, size, kind, ordinal, flags)
-        if kind is not MemoryKind.HOST:
+        if kind is not MemoryType.HOST:
             self.used[ordinal] = self.used.get(ordinal, 0) + size
         return address
 
     def free(self, allocation: DeviceAllocation) -> None:
         del self._known[allocation.address]
-        if allocation.kind is not MemoryKind.HOST:
+        if allocation.kind is not MemoryType.HOST:
             self.used[allocation.ordinal] -= allocation.size
         self.memory.free(allocation.address)
 
@@ -154,7 +145,7 @@ class Allocations:
     def _registered_at(self, address: int) -> DeviceAllocation | None:
         for registered in self.registered.values():
             if registered.host <= address < registered.host + registered.size:
-                return DeviceAllocation(registered.host, registered.size, MemoryKind.HOST, 0, registered.flags)
+                return DeviceAllocation(registered.host, registered.size, MemoryType.HOST, 0, registered.flags)
         return None
 
     def host_address(self, address: int) -> int:
@@ -184,4 +175,4 @@ class Allocations:
     @staticmethod
     def _internal(address: int, size: int) -> DeviceAllocation:
         """Memory of a module: its globals may be copied to and from."""
-        return DeviceAllocation(address, size, MemoryKind.DEVICE, 0)
+        return DeviceAllocation(address, size, MemoryType.DEVICE, 0)

@@ -5,8 +5,8 @@ from __future__ import annotations
 import threading
 from typing import TYPE_CHECKING
 
+from hipgraph_cb.abi.hip.codes import Code
 from hipgraph_cb.virtual.callbacks import CallError
-from hipgraph_cb.virtual.hip.codes import Code
 from hipgraph_cb.virtual.hip.objects.graph import Graph, Node, connect
 from hipgraph_cb.virtual.hip.objects.work import Work
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from hipgraph_cb.virtual.hip.structures import DeviceProperties
+from hipgraph_cb.abi.hip.structures import DeviceProperties
 
 if TYPE_CHECKING:
     from hipgraph_cb.virtual.hip.objects.gpu import Gpu

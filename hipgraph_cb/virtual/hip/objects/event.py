@@ -11,8 +11,6 @@ if TYPE_CHECKING:
     from hipgraph_cb.virtual.hip.objects.capture import Capture
     from hipgraph_cb.virtual.hip.objects.graph import Node
 
-DISABLE_TIMING = 2
-
 
 class Event:
     """One event of a device.

@@ -5,8 +5,9 @@ from __future__ import annotations
 import random
 from typing import TYPE_CHECKING
 
+from hipgraph_cb.abi.hip.enums import NodeKind
 from hipgraph_cb.virtual.hip.objects.graph import Graph, Node, Possession, connect, hold, topological_order
-from hipgraph_cb.virtual.hip.objects.work import Copy, CopyBox, Empty, NodeKind, WaitEvent, Work
+from hipgraph_cb.virtual.hip.objects.work import Copy, CopyBox, Empty, WaitEvent, Work
 
 if TYPE_CHECKING:
     from hipgraph_cb.virtual.hip.objects.event import Event

@@ -3,19 +3,28 @@
 from __future__ import annotations
 
 import ctypes
-import struct
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, ClassVar
 
+from hipgraph_cb.abi.hip.codes import Code
+from hipgraph_cb.abi.hip.enums import LaunchParameter, NodeKind
+from hipgraph_cb.abi.hsa.aql import (
+    DIMENSIONS_MASK,
+    KERNEL_DISPATCH,
+    PACKET_SIZE,
+    SYSTEM_SCOPE,
+    DispatchPacket,
+    packet_header,
+)
+from hipgraph_cb.abi.hsa.structures import AmdQueue
+from hipgraph_cb.abi.layout import packer
 from hipgraph_cb.code_object.hidden_args import LaunchShape, write_hidden
 from hipgraph_cb.virtual.callbacks import CallError
 from hipgraph_cb.virtual.dispatch import ExecutionSettings, execute
 from hipgraph_cb.virtual.faults import DeviceFault
-from hipgraph_cb.virtual.hip.codes import Code
 from hipgraph_cb.virtual.hip.native import load_bytes, load_pointer, load_pointers, require
-from hipgraph_cb.virtual.hip.objects.work import NodeKind
 from hipgraph_cb.virtual.launch import Launch
 from hipgraph_cb.virtual.watchdog import Watchdog
 
@@ -29,11 +38,10 @@ if TYPE_CHECKING:
 Shape = tuple[int, int, int]
 
 MAX_BLOCK = 1024
-_EXTRA_BUFFER, _EXTRA_SIZE, _EXTRA_END = 1, 2, 3
-_PACKET_SIZE = 64
-_QUEUE_SIZE = 256
-_DISPATCH_PACKET_HEADER = 0x1502  # a kernel dispatch with system-scope fences
-_EMPTY_PACKET_ROOM = _PACKET_SIZE + _QUEUE_SIZE
+_QUEUE_SIZE = ctypes.sizeof(AmdQueue)
+_DISPATCH_PACKET = packer(DispatchPacket)
+_DISPATCH_PACKET_HEADER = packet_header(KERNEL_DISPATCH, barrier=True, acquire=SYSTEM_SCOPE, release=SYSTEM_SCOPE)
+_EMPTY_PACKET_ROOM = PACKET_SIZE + _QUEUE_SIZE
 
 
 class Function:
@@ -124,16 +132,15 @@ class KernelLaunch:
             kernarg_address=packet + _EMPTY_PACKET_ROOM,
             dynamic_lds=self.dynamic_lds,
             packet_address=packet,
-            queue_address=packet + _PACKET_SIZE,
+            queue_address=packet + PACKET_SIZE,
         )
 
     def _image(self, launch: Launch) -> bytes:
         """The dispatch packet of a launch, an empty queue descriptor and the arguments, as they lie in memory."""
         export = self.function.export
-        header = struct.pack(
-            "<HHHHHHIIIIIQQQQ",
+        packet = _DISPATCH_PACKET.pack(
             _DISPATCH_PACKET_HEADER,
-            3,
+            DIMENSIONS_MASK,
             *self.block,
             0,
             *launch.grid,
@@ -144,7 +151,7 @@ class KernelLaunch:
             0,
             0,
         )
-        return header + bytes(_QUEUE_SIZE) + self.arguments
+        return packet + bytes(_QUEUE_SIZE) + self.arguments
 
 
 @contextmanager
@@ -193,12 +200,12 @@ def _extra_bytes(extra: int) -> bytes:
     buffer, size = 0, 0
     for place in range(extra, extra + 5 * 16, 16):
         key = load_pointer(place)
-        if key == _EXTRA_END:
+        if key == LaunchParameter.END:
             break
         value = load_pointer(place + 8)
-        if key == _EXTRA_BUFFER:
+        if key == LaunchParameter.BUFFER_POINTER:
             buffer = value
-        elif key == _EXTRA_SIZE:
+        elif key == LaunchParameter.BUFFER_SIZE:
             require(value)
             size = load_pointer(value)
         else:

@@ -7,10 +7,11 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
+from hipgraph_cb.abi.hip.codes import Code
+from hipgraph_cb.abi.hip.enums import STREAM_LEGACY, STREAM_PER_THREAD
 from hipgraph_cb.errors import NotFoundError
 from hipgraph_cb.virtual.callbacks import CallError, CallGate
 from hipgraph_cb.virtual.handles import HandleTable
-from hipgraph_cb.virtual.hip.codes import Code
 from hipgraph_cb.virtual.hip.objects.allocations import Allocations
 from hipgraph_cb.virtual.hip.objects.gpu import Gpu
 from hipgraph_cb.virtual.hip.objects.stream import Stream
@@ -29,8 +30,6 @@ if TYPE_CHECKING:
     from hipgraph_cb.virtual.hip.objects.executable_graph import ExecutableGraph
     from hipgraph_cb.virtual.hip.objects.graph import Graph, Node
     from hipgraph_cb.virtual.hip.objects.kernels import Function, Shape
-
-_STREAM_LEGACY, _STREAM_PER_THREAD = 1, 2
 
 
 class Context:
@@ -119,15 +118,15 @@ class HipRuntime:
 
     def stream(self, handle: int) -> Stream:
         """The stream behind a hipStream_t: 0 and hipStreamLegacy are the null stream of the current device."""
-        if handle in (0, _STREAM_LEGACY):
+        if handle in (0, STREAM_LEGACY):
             return self.gpu.null_stream
-        if handle == _STREAM_PER_THREAD:
+        if handle == STREAM_PER_THREAD:
             return self._stream_of_thread()
         return self.streams[handle]
 
     def is_stream(self, handle: int) -> bool:
         """Whether `stream` finds one."""
-        return handle in (0, _STREAM_LEGACY, _STREAM_PER_THREAD) or handle in self.streams
+        return handle in (0, STREAM_LEGACY, STREAM_PER_THREAD) or handle in self.streams
 
     def _stream_of_thread(self) -> Stream:
         streams = self.thread.streams

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from hipgraph_cb.abi.hip.codes import Code
 from hipgraph_cb.virtual.callbacks import CallError
-from hipgraph_cb.virtual.hip.codes import Code
 from hipgraph_cb.virtual.hip.objects.capture import forbid_legacy_call
 from hipgraph_cb.virtual.hip.objects.runtime import HipRuntime
 from hipgraph_cb.virtual.hip.objects.stream import Stream, wait_for_streams

@@ -9,34 +9,19 @@ from __future__ import annotations
 import ctypes
 from collections.abc import Iterable
 from dataclasses import dataclass
-from enum import IntEnum
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
 import numpy as np
 
+from hipgraph_cb.abi.hip.codes import Code
+from hipgraph_cb.abi.hip.enums import NodeKind
 from hipgraph_cb.virtual.callbacks import CallError
-from hipgraph_cb.virtual.hip.codes import Code
 
 if TYPE_CHECKING:
     from hipgraph_cb.virtual.hip.objects.event import Event
     from hipgraph_cb.virtual.hip.objects.gpu import Gpu
     from hipgraph_cb.virtual.hip.objects.runtime import HipRuntime
     from hipgraph_cb.virtual.worker import Operation
-
-
-class NodeKind(IntEnum):
-    """hipGraphNodeType."""
-
-    KERNEL = 0
-    MEMCPY = 1
-    MEMSET = 2
-    HOST = 3
-    GRAPH = 4
-    EMPTY = 5
-    WAIT_EVENT = 6
-    EVENT_RECORD = 7
-    MEM_ALLOC = 10
-    MEM_FREE = 11
 
 
 class Work(Protocol):

@@ -6,12 +6,22 @@ import ctypes
 import struct
 from collections.abc import Iterable
 
+from hipgraph_cb.abi.hsa.attributes import (
+    FEATURE_KERNEL_DISPATCH,
+    MACHINE_MODEL_LARGE,
+    AgentInfo,
+    DeviceType,
+    IsaInfo,
+    Profile,
+    QueueType,
+    RoundingMode,
+)
+from hipgraph_cb.abi.hsa.status import Status
 from hipgraph_cb.virtual.callbacks import CallError
 from hipgraph_cb.virtual.hsa.function_table import HANDLE, INT, POINTER, UINT, USHORT, api
 from hipgraph_cb.virtual.hsa.native import load_text, require, store_bytes, store_u8, store_u32, store_u64
 from hipgraph_cb.virtual.hsa.objects.agent import Agent
 from hipgraph_cb.virtual.hsa.objects.runtime import TICKS_PER_SECOND, HsaRuntime
-from hipgraph_cb.virtual.hsa.status import Status
 from hipgraph_cb.virtual.launch import MAX_WORKGROUP
 
 MAX_QUEUE_SIZE = 1 << 17
@@ -19,7 +29,6 @@ MIN_QUEUE_SIZE = 1 << 6
 MAX_QUEUES = 128
 _GRID = (1 << 32) - 1
 _Callback = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_uint64, ctypes.c_size_t)
-_BASE_PROFILE, _ROUND_NEAR, _ROUND_NEAR_BIT = 0, 2, 1 << 2
 
 
 def iterate(callback: int, data: int, handles: Iterable[int]) -> int:
@@ -70,49 +79,55 @@ def _basic(agent: Agent) -> dict[int, bytes]:
     lanes = MAX_WORKGROUP if gpu else 0
     grid = _GRID if gpu else 0
     return {
-        0: _text(gpu.model.processor if gpu else "virtual CPU", 64),
-        1: _text("AMD" if gpu else "CPU", 64),
-        2: _u32(1 if gpu else 0),  # kernel dispatch
-        3: _u32(1),  # large machine model
-        4: _u32(_BASE_PROFILE if gpu else 1),
-        5: _u32(_ROUND_NEAR),
-        6: _u32(gpu.model.wavefront_size if gpu else 0),
-        7: _u16(lanes, lanes, lanes),
-        8: _u32(lanes),
-        9: _u32(grid, grid, grid),
-        10: _u32(grid),
-        11: _u32(32 if gpu else 0),
-        12: _u32(MAX_QUEUES if gpu else 0),
-        13: _u32(MIN_QUEUE_SIZE if gpu else 0),
-        14: _u32(MAX_QUEUE_SIZE if gpu else 0),
-        15: _u32(0),  # multi
-        16: _u32(agent.node),
-        17: _u32(1 if gpu else 0),
-        18: _u32(16384, gpu.model.l2_cache if gpu else 1 << 20, 0, 0),
-        19: _u64(agent.isa),
-        20: bytes(128),
-        21: _u16(1),
-        22: _u16(1),
-        23: _u32(_ROUND_NEAR_BIT),
-        24: b"\1" if gpu else b"\0",
+        AgentInfo.NAME: _text(gpu.model.processor if gpu else "virtual CPU", 64),
+        AgentInfo.VENDOR_NAME: _text("AMD" if gpu else "CPU", 64),
+        AgentInfo.FEATURE: _u32(FEATURE_KERNEL_DISPATCH if gpu else 0),
+        AgentInfo.MACHINE_MODEL: _u32(MACHINE_MODEL_LARGE),
+        AgentInfo.PROFILE: _u32(Profile.BASE if gpu else Profile.FULL),
+        AgentInfo.DEFAULT_FLOAT_ROUNDING_MODE: _u32(RoundingMode.NEAR),
+        AgentInfo.WAVEFRONT_SIZE: _u32(gpu.model.wavefront_size if gpu else 0),
+        AgentInfo.WORKGROUP_MAX_DIM: _u16(lanes, lanes, lanes),
+        AgentInfo.WORKGROUP_MAX_SIZE: _u32(lanes),
+        AgentInfo.GRID_MAX_DIM: _u32(grid, grid, grid),
+        AgentInfo.GRID_MAX_SIZE: _u32(grid),
+        AgentInfo.FBARRIER_MAX_SIZE: _u32(32 if gpu else 0),
+        AgentInfo.QUEUES_MAX: _u32(MAX_QUEUES if gpu else 0),
+        AgentInfo.QUEUE_MIN_SIZE: _u32(MIN_QUEUE_SIZE if gpu else 0),
+        AgentInfo.QUEUE_MAX_SIZE: _u32(MAX_QUEUE_SIZE if gpu else 0),
+        AgentInfo.QUEUE_TYPE: _u32(QueueType.MULTI),
+        AgentInfo.NODE: _u32(agent.node),
+        AgentInfo.DEVICE: _u32(DeviceType.GPU if gpu else DeviceType.CPU),
+        AgentInfo.CACHE_SIZE: _u32(16384, gpu.model.l2_cache if gpu else 1 << 20, 0, 0),
+        AgentInfo.ISA: _u64(agent.isa),
+        AgentInfo.EXTENSIONS: bytes(128),
+        AgentInfo.VERSION_MAJOR: _u16(1),
+        AgentInfo.VERSION_MINOR: _u16(1),
+        AgentInfo.BASE_PROFILE_DEFAULT_FLOAT_ROUNDING_MODES: _u32(1 << RoundingMode.NEAR),
+        AgentInfo.FAST_F16_OPERATION: b"\1" if gpu else b"\0",
     }
 
 
 def _amd(runtime: HsaRuntime, agent: Agent) -> dict[int, bytes]:
     """hsa_amd_agent_info_t."""
     gpu = agent.gpu
-    common = {
-        0xA001: _u32(64),
-        0xA004: _u32(agent.node),
-        0xA005: _u32(0),
-        0xA00F: _u32(0),
-        0xA012: _u32(0),
-        0xA013: b"\1",
-        0xA016: _u64(TICKS_PER_SECOND),
+    common: dict[int, bytes] = {
+        AgentInfo.CACHELINE_SIZE: _u32(64),
+        AgentInfo.DRIVER_NODE_ID: _u32(agent.node),
+        AgentInfo.MAX_ADDRESS_WATCH_POINTS: _u32(0),
+        AgentInfo.DOMAIN: _u32(0),
+        AgentInfo.ASIC_REVISION: _u32(0),
+        AgentInfo.SVM_DIRECT_HOST_ACCESS: b"\1",
+        AgentInfo.TIMESTAMP_FREQUENCY: _u64(TICKS_PER_SECOND),
     }
     if gpu is None:
         name = _text("virtual CPU", 64)
-        return common | {0xA000: _u32(0), 0xA002: _u32(1), 0xA003: _u32(0), 0xA009: name, 0xA011: _text("CPU-XX", 21)}
+        return common | {
+            AgentInfo.CHIP_ID: _u32(0),
+            AgentInfo.COMPUTE_UNIT_COUNT: _u32(1),
+            AgentInfo.MAX_CLOCK_FREQUENCY: _u32(0),
+            AgentInfo.PRODUCT_NAME: name,
+            AgentInfo.UUID: _text("CPU-XX", 21),
+        }
     model = gpu.model
     waves = model.threads_per_compute_unit // model.wavefront_size
     simds = 4 if model.wavefront_size == 64 else 2
@@ -120,35 +135,35 @@ def _amd(runtime: HsaRuntime, agent: Agent) -> dict[int, bytes]:
         known.size for known in runtime.pool_memory.allocations.values() if known.pool.agent.handle == agent.handle
     )
     return common | {
-        0xA000: _u32(model.pci_chip),
-        0xA002: _u32(model.compute_units),
-        0xA003: _u32(model.clock // 1000),
-        0xA006: _u32((agent.node + 2) << 8),
-        0xA007: _u32(model.memory_bus_bits),
-        0xA008: _u32(model.memory_clock // 1000),
-        0xA009: _text(model.name, 64),
-        0xA00A: _u32(waves),
-        0xA00B: _u32(simds),
-        0xA00C: _u32(1),
-        0xA00D: _u32(1),
-        0xA00E: _u64(0, 0),
-        0xA010: b"\0",
-        0xA011: _text(f"GPU-{0x6867636200000000 + gpu.ordinal:016x}", 21),
-        0xA014: _u32(model.compute_units),
-        0xA015: _u64(runtime.settings.memory - used),
-        0xA107: _u32(0),  # family
-        0xA108: _u32(0),
-        0xA109: _u32(0),
-        0xA10A: _u32(1),  # copy engines
-        0xA10B: _u32(0),
-        0xA110: _u32(0),  # no IOMMU
-        0xA111: _u32(model.xcc_count),
-        0xA112: _u32(gpu.ordinal),
-        0xA113: _u64(next(iter(runtime.agents))),  # nearest CPU
-        0xA114: bytes(8),  # memory properties: no APU
-        0xA115: bytes(8),
-        0xA116: _u64(0),
-        0xA117: _u64(0),
+        AgentInfo.CHIP_ID: _u32(model.pci_chip),
+        AgentInfo.COMPUTE_UNIT_COUNT: _u32(model.compute_units),
+        AgentInfo.MAX_CLOCK_FREQUENCY: _u32(model.clock // 1000),
+        AgentInfo.BDFID: _u32((agent.node + 2) << 8),
+        AgentInfo.MEMORY_WIDTH: _u32(model.memory_bus_bits),
+        AgentInfo.MEMORY_MAX_FREQUENCY: _u32(model.memory_clock // 1000),
+        AgentInfo.PRODUCT_NAME: _text(model.name, 64),
+        AgentInfo.MAX_WAVES_PER_CU: _u32(waves),
+        AgentInfo.NUM_SIMDS_PER_CU: _u32(simds),
+        AgentInfo.NUM_SHADER_ENGINES: _u32(1),
+        AgentInfo.NUM_SHADER_ARRAYS_PER_SE: _u32(1),
+        AgentInfo.HDP_FLUSH: _u64(0, 0),
+        AgentInfo.COOPERATIVE_QUEUES: b"\0",
+        AgentInfo.UUID: _text(f"GPU-{0x6867636200000000 + gpu.ordinal:016x}", 21),
+        AgentInfo.COOPERATIVE_COMPUTE_UNIT_COUNT: _u32(model.compute_units),
+        AgentInfo.MEMORY_AVAIL: _u64(runtime.settings.memory - used),
+        AgentInfo.ASIC_FAMILY_ID: _u32(0),
+        AgentInfo.UCODE_VERSION: _u32(0),
+        AgentInfo.SDMA_UCODE_VERSION: _u32(0),
+        AgentInfo.NUM_SDMA_ENG: _u32(1),
+        AgentInfo.NUM_SDMA_XGMI_ENG: _u32(0),
+        AgentInfo.IOMMU_SUPPORT: _u32(0),
+        AgentInfo.NUM_XCC: _u32(model.xcc_count),
+        AgentInfo.DRIVER_UID: _u32(gpu.ordinal),
+        AgentInfo.NEAREST_CPU: _u64(next(iter(runtime.agents))),
+        AgentInfo.MEMORY_PROPERTIES: bytes(8),  # no APU
+        AgentInfo.AQL_EXTENSIONS: bytes(8),
+        AgentInfo.SCRATCH_LIMIT_MAX: _u64(0),
+        AgentInfo.SCRATCH_LIMIT_CURRENT: _u64(0),
     }
 
 
@@ -163,22 +178,22 @@ def isa_get_info_alt(runtime: HsaRuntime, handle: int, attribute: int, out: int)
     agent = _agent_of_isa(runtime, handle)
     require(out)
     name = agent.isa_name.encode() + b"\0"
-    values = {
-        0: _u32(len(name)),
-        1: name,
-        2: _u32(1),
-        3: _u32(_wave(agent)),
-        4: _u32(_waves(agent)),
-        5: b"\0\1",  # small and large machine model
-        6: b"\1\0",  # base and full profile
-        7: b"\0\0\1",  # default, zero, near
-        8: b"\0\0\1",
-        9: b"\1",
-        12: _u16(MAX_WORKGROUP, MAX_WORKGROUP, MAX_WORKGROUP),
-        13: _u32(MAX_WORKGROUP),
-        14: _u32(_GRID, _GRID, _GRID),
-        16: _u64(_GRID),
-        17: _u32(32),
+    values: dict[int, bytes] = {
+        IsaInfo.NAME_LENGTH: _u32(len(name)),
+        IsaInfo.NAME: name,
+        IsaInfo.CALL_CONVENTION_COUNT: _u32(1),
+        IsaInfo.CALL_CONVENTION_INFO_WAVEFRONT_SIZE: _u32(_wave(agent)),
+        IsaInfo.CALL_CONVENTION_INFO_WAVEFRONTS_PER_COMPUTE_UNIT: _u32(_waves(agent)),
+        IsaInfo.MACHINE_MODELS: b"\0\1",  # small and large machine model
+        IsaInfo.PROFILES: b"\1\0",  # base and full profile
+        IsaInfo.DEFAULT_FLOAT_ROUNDING_MODES: b"\0\0\1",  # default, zero, near
+        IsaInfo.BASE_PROFILE_DEFAULT_FLOAT_ROUNDING_MODES: b"\0\0\1",
+        IsaInfo.FAST_F16_OPERATION: b"\1",
+        IsaInfo.WORKGROUP_MAX_DIM: _u16(MAX_WORKGROUP, MAX_WORKGROUP, MAX_WORKGROUP),
+        IsaInfo.WORKGROUP_MAX_SIZE: _u32(MAX_WORKGROUP),
+        IsaInfo.GRID_MAX_DIM: _u32(_GRID, _GRID, _GRID),
+        IsaInfo.GRID_MAX_SIZE: _u64(_GRID),
+        IsaInfo.FBARRIER_MAX_SIZE: _u32(32),
     }
     require(attribute in values, note=f"ISA attribute {attribute} is not known")
     store_bytes(out, values[attribute])

@@ -7,13 +7,13 @@ from collections.abc import Callable
 
 import numpy as np
 
+from hipgraph_cb.abi.hsa.status import Status
+from hipgraph_cb.abi.hsa.structures import AmdSignal
 from hipgraph_cb.virtual.callbacks import CallError
 from hipgraph_cb.virtual.hsa.function_table import HANDLE, INT, POINTER, SIZE, UINT, api
-from hipgraph_cb.virtual.hsa.layouts import AmdSignal
 from hipgraph_cb.virtual.hsa.native import load_u32s, load_u64s, require, store_u32
 from hipgraph_cb.virtual.hsa.objects.agent import Agent
 from hipgraph_cb.virtual.hsa.objects.runtime import HsaRuntime, now
-from hipgraph_cb.virtual.hsa.status import Status
 from hipgraph_cb.virtual.worker import Operation, Worker
 
 

@@ -6,12 +6,14 @@ import ctypes
 import os
 import struct
 
+from hipgraph_cb.abi.hsa.aql import KERNARG_ALIGNMENT
+from hipgraph_cb.abi.hsa.attributes import ExecutableInfo, Profile, RoundingMode, Segment, SymbolInfo, SymbolKind
+from hipgraph_cb.abi.hsa.status import Status
 from hipgraph_cb.virtual.callbacks import CallError
 from hipgraph_cb.virtual.hsa.function_table import HANDLE, INT, POINTER, SIZE, api
 from hipgraph_cb.virtual.hsa.native import load_text, load_u64s, require, store_bytes, store_u32, store_u64
 from hipgraph_cb.virtual.hsa.objects.executable import CodeObjectReader, Executable, Symbol
 from hipgraph_cb.virtual.hsa.objects.runtime import HsaRuntime
-from hipgraph_cb.virtual.hsa.status import Status
 from hipgraph_cb.virtual.mapped_code import read_mapped
 
 _SymbolCallback = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_uint64, ctypes.c_uint64, ctypes.c_size_t)
@@ -19,7 +21,6 @@ _AgentSymbolCallback = ctypes.CFUNCTYPE(
     ctypes.c_int, ctypes.c_uint64, ctypes.c_uint64, ctypes.c_uint64, ctypes.c_size_t
 )
 _DYNAMIC_STACK = 1 << 11  # of kernel_code_properties
-_VARIABLE, _KERNEL = 0, 1
 
 
 @api("hsa_code_object_reader_create_from_memory", POINTER, SIZE, POINTER)
@@ -48,7 +49,7 @@ def reader_destroy(runtime: HsaRuntime, handle: int) -> None:
 
 @api("hsa_executable_create_alt", INT, INT, POINTER, POINTER)
 def executable_create_alt(runtime: HsaRuntime, profile: int, rounding: int, options: int, out: int) -> None:
-    require(profile in (0, 1) and rounding in (0, 1, 2) and out)
+    require(profile in tuple(Profile) and rounding in tuple(RoundingMode) and out)
     executable = Executable(runtime, profile, rounding)
     executable.handle = runtime.executables.add(executable)
     store_u64(out, executable.handle)
@@ -57,7 +58,7 @@ def executable_create_alt(runtime: HsaRuntime, profile: int, rounding: int, opti
 @api("hsa_executable_create", INT, INT, POINTER, POINTER)
 def executable_create(runtime: HsaRuntime, profile: int, state: int, options: int, out: int) -> None:
     require(state in (0, 1))
-    executable_create_alt(runtime, profile, 0, options, out)
+    executable_create_alt(runtime, profile, RoundingMode.DEFAULT, options, out)
     if state:
         runtime.executables[load_u64s(out, 1)[0]].freeze()
 
@@ -97,7 +98,11 @@ def executable_freeze(runtime: HsaRuntime, handle: int, options: int) -> None:
 @api("hsa_executable_get_info", HANDLE, INT, POINTER)
 def executable_get_info(runtime: HsaRuntime, handle: int, attribute: int, out: int) -> None:
     executable = runtime.executables[handle]
-    values = {1: executable.profile, 2: int(executable.is_frozen), 3: executable.rounding}
+    values: dict[int, int] = {
+        ExecutableInfo.PROFILE: executable.profile,
+        ExecutableInfo.STATE: int(executable.is_frozen),
+        ExecutableInfo.DEFAULT_FLOAT_ROUNDING_MODE: executable.rounding,
+    }
     require(attribute in values, note=f"executable attribute {attribute} is not known")
     store_u32(out, values[attribute])
 
@@ -212,26 +217,26 @@ def _u64(value: int) -> bytes:
 def _of_any(symbol: Symbol) -> dict[int, bytes]:
     name = symbol.name.encode()
     return {
-        0: _u32(_VARIABLE if symbol.kernel is None else _KERNEL),
-        1: _u32(len(name)),
-        2: name,
-        3: _u32(0),
-        4: b"",
-        5: _u32(1),  # linkage: program
-        17: b"\1",
-        20: _u64(symbol.agent.handle),
+        SymbolInfo.TYPE: _u32(SymbolKind.VARIABLE if symbol.kernel is None else SymbolKind.KERNEL),
+        SymbolInfo.NAME_LENGTH: _u32(len(name)),
+        SymbolInfo.NAME: name,
+        SymbolInfo.MODULE_NAME_LENGTH: _u32(0),
+        SymbolInfo.MODULE_NAME: b"",
+        SymbolInfo.LINKAGE: _u32(1),  # program
+        SymbolInfo.IS_DEFINITION: b"\1",
+        SymbolInfo.AGENT: _u64(symbol.agent.handle),
     }
 
 
 def _of_variable(symbol: Symbol) -> dict[int, bytes]:
     alignment = symbol.address & -symbol.address
     return {
-        6: _u32(0),  # allocated for the agent
-        7: _u32(0),  # global segment
-        8: _u32(min(alignment, 4096)),
-        9: _u32(symbol.size),
-        10: b"\0",
-        21: _u64(symbol.address),
+        SymbolInfo.VARIABLE_ALLOCATION: _u32(0),  # agent
+        SymbolInfo.VARIABLE_SEGMENT: _u32(Segment.GLOBAL),
+        SymbolInfo.VARIABLE_ALIGNMENT: _u32(min(alignment, 4096)),
+        SymbolInfo.VARIABLE_SIZE: _u32(symbol.size),
+        SymbolInfo.VARIABLE_IS_CONST: b"\0",
+        SymbolInfo.VARIABLE_ADDRESS: _u64(symbol.address),
     }
 
 
@@ -239,12 +244,13 @@ def _of_kernel(symbol: Symbol) -> dict[int, bytes]:
     if symbol.kernel is None:
         return {}
     export = symbol.kernel.export
+    alignment = max(KERNARG_ALIGNMENT, export.metadata.kernarg_segment_align)
     return {
-        11: _u32(export.kernarg_size),
-        12: _u32(max(16, export.metadata.kernarg_segment_align)),
-        13: _u32(export.group_segment_size),
-        14: _u32(export.private_segment_size),
-        15: bytes((bool(export.descriptor.kernel_code_properties & _DYNAMIC_STACK),)),
-        18: _u32(0),
-        22: _u64(symbol.address),
+        SymbolInfo.KERNEL_KERNARG_SEGMENT_SIZE: _u32(export.kernarg_size),
+        SymbolInfo.KERNEL_KERNARG_SEGMENT_ALIGNMENT: _u32(alignment),
+        SymbolInfo.KERNEL_GROUP_SEGMENT_SIZE: _u32(export.group_segment_size),
+        SymbolInfo.KERNEL_PRIVATE_SEGMENT_SIZE: _u32(export.private_segment_size),
+        SymbolInfo.KERNEL_DYNAMIC_CALLSTACK: bytes((bool(export.descriptor.kernel_code_properties & _DYNAMIC_STACK),)),
+        SymbolInfo.KERNEL_CALL_CONVENTION: _u32(0),
+        SymbolInfo.KERNEL_OBJECT: _u64(symbol.address),
     }

@@ -7,24 +7,16 @@ import os
 import struct
 from collections.abc import Iterator
 
+from hipgraph_cb.abi.hsa.attributes import LoadedCodeObjectInfo
+from hipgraph_cb.abi.hsa.status import Status
+from hipgraph_cb.abi.hsa.structures import LOADER_PREFIX, LoaderTable, SegmentDescriptor
 from hipgraph_cb.virtual.callbacks import CallError
 from hipgraph_cb.virtual.hsa.function_table import HANDLE, INT, POINTER, SIZE, api
-from hipgraph_cb.virtual.hsa.layouts import SegmentDescriptor
 from hipgraph_cb.virtual.hsa.native import load_u64s, require, store_bytes, store_u64
 from hipgraph_cb.virtual.hsa.objects.executable import CodeObjectReader, LoadedCodeObject
 from hipgraph_cb.virtual.hsa.objects.runtime import HsaRuntime
-from hipgraph_cb.virtual.hsa.status import Status
 
-_PREFIX = "hsa_ven_amd_loader_"
-LOADER_TABLE = (
-    f"{_PREFIX}query_host_address",
-    f"{_PREFIX}query_segment_descriptors",
-    f"{_PREFIX}query_executable",
-    f"{_PREFIX}executable_iterate_loaded_code_objects",
-    f"{_PREFIX}loaded_code_object_get_info",
-    f"{_PREFIX}code_object_reader_create_from_file_with_offset_size",
-    f"{_PREFIX}iterate_executables",
-)
+LOADER_TABLE = tuple(LOADER_PREFIX + field[0] for field in LoaderTable._fields_)
 """The functions of hsa_ven_amd_loader_1_03_pfn_t, in order; earlier versions have fewer."""
 
 _KIND_AGENT, _STORAGE_FILE, _STORAGE_MEMORY = 2, 1, 2
@@ -103,18 +95,18 @@ def loaded_code_object_get_info(runtime: HsaRuntime, handle: int, attribute: int
     code_object = runtime.loaded_code_objects[handle]
     require(out)
     uri = _uri(code_object).encode()
-    values = {
-        1: struct.pack("<Q", code_object.executable.handle),
-        2: struct.pack("<I", _KIND_AGENT),
-        3: struct.pack("<Q", code_object.agent.handle),
-        4: struct.pack("<I", _storage(code_object.reader)),
-        5: struct.pack("<Q", code_object.reader.address),
-        6: struct.pack("<Q", len(code_object.reader.data)),
-        8: struct.pack("<q", code_object.module.address),
-        9: struct.pack("<Q", code_object.module.address),
-        10: struct.pack("<Q", code_object.size),
-        11: struct.pack("<I", len(uri)),
-        12: uri,
+    values: dict[int, bytes] = {
+        LoadedCodeObjectInfo.EXECUTABLE: struct.pack("<Q", code_object.executable.handle),
+        LoadedCodeObjectInfo.KIND: struct.pack("<I", _KIND_AGENT),
+        LoadedCodeObjectInfo.AGENT: struct.pack("<Q", code_object.agent.handle),
+        LoadedCodeObjectInfo.CODE_OBJECT_STORAGE_TYPE: struct.pack("<I", _storage(code_object.reader)),
+        LoadedCodeObjectInfo.CODE_OBJECT_STORAGE_MEMORY_BASE: struct.pack("<Q", code_object.reader.address),
+        LoadedCodeObjectInfo.CODE_OBJECT_STORAGE_MEMORY_SIZE: struct.pack("<Q", len(code_object.reader.data)),
+        LoadedCodeObjectInfo.LOAD_DELTA: struct.pack("<q", code_object.module.address),
+        LoadedCodeObjectInfo.LOAD_BASE: struct.pack("<Q", code_object.module.address),
+        LoadedCodeObjectInfo.LOAD_SIZE: struct.pack("<Q", code_object.size),
+        LoadedCodeObjectInfo.URI_LENGTH: struct.pack("<I", len(uri)),
+        LoadedCodeObjectInfo.URI: uri,
     }
     require(attribute in values, note=f"attribute {attribute} of a loaded code object is not known")
     store_bytes(out, values[attribute])

@@ -6,16 +6,16 @@ import ctypes
 import struct
 from functools import partial
 
+from hipgraph_cb.abi.hsa.attributes import PointerType, PoolFlag, PoolInfo, RegionInfo
+from hipgraph_cb.abi.hsa.status import Status
+from hipgraph_cb.abi.hsa.structures import PointerInfo
 from hipgraph_cb.virtual.callbacks import CallError
 from hipgraph_cb.virtual.hsa.api.agents import iterate
 from hipgraph_cb.virtual.hsa.function_table import HANDLE, INT, POINTER, SIZE, UINT, api
-from hipgraph_cb.virtual.hsa.layouts import PointerInfo
 from hipgraph_cb.virtual.hsa.native import load_u64s, require, store_bytes, store_u8, store_u32, store_u64
 from hipgraph_cb.virtual.hsa.objects.pool_memory import GRANULE, LockedRange, PoolAllocation
 from hipgraph_cb.virtual.hsa.objects.runtime import HsaRuntime
-from hipgraph_cb.virtual.hsa.status import Status
 
-_UNKNOWN, _HSA, _LOCKED = range(3)
 _ALLOWED_BY_DEFAULT, _DISALLOWED_BY_DEFAULT = 1, 2
 _Allocate = ctypes.CFUNCTYPE(ctypes.c_size_t, ctypes.c_size_t)
 _DeallocationCallback = ctypes.CFUNCTYPE(None, ctypes.c_size_t, ctypes.c_size_t)
@@ -32,17 +32,17 @@ def memory_pool_get_info(runtime: HsaRuntime, handle: int, attribute: int, out: 
     pool = runtime.pool(handle)
     require(out)
     granule = GRANULE if pool.is_allocatable else 0
-    values = {
-        0: struct.pack("<I", pool.segment),
-        1: struct.pack("<I", pool.flags),
-        2: struct.pack("<Q", pool.size),
-        5: bytes((pool.is_allocatable,)),
-        6: struct.pack("<Q", granule),
-        7: struct.pack("<Q", granule),
-        15: b"\0",  # accessible by all
-        16: struct.pack("<Q", pool.size if pool.is_allocatable else 0),
-        17: struct.pack("<I", int(pool.agent.gpu is not None)),  # location: CPU or GPU
-        18: struct.pack("<Q", granule),  # recommended granule
+    values: dict[int, bytes] = {
+        PoolInfo.SEGMENT: struct.pack("<I", pool.segment),
+        PoolInfo.GLOBAL_FLAGS: struct.pack("<I", pool.flags),
+        PoolInfo.SIZE: struct.pack("<Q", pool.size),
+        PoolInfo.RUNTIME_ALLOC_ALLOWED: bytes((pool.is_allocatable,)),
+        PoolInfo.RUNTIME_ALLOC_GRANULE: struct.pack("<Q", granule),
+        PoolInfo.RUNTIME_ALLOC_ALIGNMENT: struct.pack("<Q", granule),
+        PoolInfo.ACCESSIBLE_BY_ALL: b"\0",
+        PoolInfo.ALLOC_MAX_SIZE: struct.pack("<Q", pool.size if pool.is_allocatable else 0),
+        PoolInfo.LOCATION: struct.pack("<I", int(pool.agent.gpu is not None)),  # CPU or GPU
+        PoolInfo.RUNTIME_ALLOC_REC_GRANULE: struct.pack("<Q", granule),
     }
     require(attribute in values, note=f"memory pool attribute {attribute} is not known")
     store_bytes(out, values[attribute])
@@ -52,11 +52,13 @@ def memory_pool_get_info(runtime: HsaRuntime, handle: int, attribute: int, out: 
 def region_get_info(runtime: HsaRuntime, handle: int, attribute: int, out: int) -> None:
     require(handle in runtime.pools, Status.INVALID_REGION)
     pool = runtime.pools[handle]
-    if attribute in (0, 1, 2, 5, 6, 7):
-        memory_pool_get_info(runtime, handle, attribute, out)
-        return
-    require(attribute in (4, 8), note=f"region attribute {attribute} is not known")
-    store_u64(out, pool.size if attribute == 4 else 0)
+    if attribute == RegionInfo.ALLOC_MAX_SIZE:
+        return store_u64(out, pool.size)
+    if attribute == RegionInfo.ALLOC_MAX_PRIVATE_WORKGROUP_SIZE:
+        return store_u64(out, 0)
+    require(attribute in tuple(RegionInfo), note=f"region attribute {attribute} is not known")
+    memory_pool_get_info(runtime, handle, attribute, out)  # the others have the same numbers for pools
+    return None
 
 
 @api("hsa_amd_memory_pool_allocate", HANDLE, SIZE, UINT, POINTER)
@@ -173,18 +175,20 @@ def pointer_info(runtime: HsaRuntime, address: int, out: int, alloc: int, count_
     require(address and out)
     wanted = ctypes.c_uint32.from_address(out).value
     require(wanted)
-    info = PointerInfo(type=_UNKNOWN)
+    info = PointerInfo(type=PointerType.UNKNOWN)
     agents: list[int] = []
     allocation = runtime.pool_memory.find(address)
     locked = runtime.pool_memory.find_locked(address)
     if allocation is not None:
         owner = allocation.pool.agent
-        info = PointerInfo(0, _HSA, allocation.address, allocation.address, allocation.size, allocation.user_data)
+        info = PointerInfo(
+            0, PointerType.HSA, allocation.address, allocation.address, allocation.size, allocation.user_data
+        )
         info.agentOwner, info.global_flags = owner.handle, allocation.pool.flags
         agents = list(dict.fromkeys([owner.handle, *allocation.agents]))
     elif locked is not None:
-        info = PointerInfo(0, _LOCKED, locked.address, locked.address, locked.size)
-        info.agentOwner, info.global_flags = next(iter(runtime.agents)), 2
+        info = PointerInfo(0, PointerType.LOCKED, locked.address, locked.address, locked.size)
+        info.agentOwner, info.global_flags = next(iter(runtime.agents)), PoolFlag.FINE_GRAINED
         agents = list(locked.agents)
     info.size = min(wanted, ctypes.sizeof(info))
     ctypes.memmove(out, ctypes.addressof(info), info.size)

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import struct
-
+from hipgraph_cb.abi.hsa.status import Status
+from hipgraph_cb.abi.hsa.structures import DispatchTime
 from hipgraph_cb.virtual.hsa.function_table import HANDLE, POINTER, UINT64, api
 from hipgraph_cb.virtual.hsa.native import require, store_bytes, store_u64
 from hipgraph_cb.virtual.hsa.objects.runtime import HsaRuntime
-from hipgraph_cb.virtual.hsa.status import Status
 
 
 @api("hsa_amd_profiling_get_dispatch_time", HANDLE, HANDLE, POINTER)
@@ -25,7 +24,7 @@ def _store_times(runtime: HsaRuntime, handle: int, out: int) -> None:
     require(out)
     signal = runtime.signals.at(handle)
     require(signal.end_ts, Status.ERROR, "nothing that was profiled has used this signal")
-    store_bytes(out, struct.pack("<QQ", signal.start_ts, signal.end_ts))
+    store_bytes(out, bytes(DispatchTime(signal.start_ts, signal.end_ts)))
 
 
 @api("hsa_amd_profiling_async_copy_enable", UINT64)

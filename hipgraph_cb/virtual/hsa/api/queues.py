@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from hipgraph_cb.abi.hsa.attributes import QueueType
+from hipgraph_cb.abi.hsa.status import Status
+from hipgraph_cb.abi.hsa.structures import QUEUE_ENABLE_PROFILING
 from hipgraph_cb.virtual.hsa.api.agents import MAX_QUEUE_SIZE, MAX_QUEUES
 from hipgraph_cb.virtual.hsa.api.signals import LOAD_ORDERS, STORE_ORDERS, UPDATE_ORDERS
 from hipgraph_cb.virtual.hsa.function_table import HANDLE, INT, POINTER, UINT, UINT64, api, native
-from hipgraph_cb.virtual.hsa.layouts import QUEUE_ENABLE_PROFILING
 from hipgraph_cb.virtual.hsa.native import load_u32s, require, store_bytes, store_u64
 from hipgraph_cb.virtual.hsa.objects.atomics import (
     READ_INDEX,
@@ -17,10 +19,7 @@ from hipgraph_cb.virtual.hsa.objects.atomics import (
 )
 from hipgraph_cb.virtual.hsa.objects.queue import Queue
 from hipgraph_cb.virtual.hsa.objects.runtime import HsaRuntime
-from hipgraph_cb.virtual.hsa.status import Status
 from hipgraph_cb.virtual.memory import OutOfMemory
-
-_MULTI, _SINGLE, _COOPERATIVE = range(3)
 
 
 @api("hsa_queue_create", HANDLE, UINT, UINT, POINTER, POINTER, UINT, UINT, POINTER)
@@ -37,9 +36,9 @@ def queue_create(
 ) -> None:
     agent = runtime.agent(agent_handle)
     require(out and size and not size & (size - 1), note=f"{size} packets: the size has to be a power of two")
-    require(kind in (_MULTI, _SINGLE, _COOPERATIVE))
+    require(kind in tuple(QueueType))
     require(agent.gpu is not None, Status.INVALID_QUEUE_CREATION, "the CPU has no queues for kernels")
-    require(kind != _COOPERATIVE, Status.INVALID_QUEUE_CREATION, "the virtual GPU has no cooperative queues")
+    require(kind != QueueType.COOPERATIVE, Status.INVALID_QUEUE_CREATION, "the virtual GPU has no cooperative queues")
     require(size <= MAX_QUEUE_SIZE, note=f"{size} packets, the most are {MAX_QUEUE_SIZE}")
     require(sum(queue.agent is agent for queue in runtime.queues.values()) < MAX_QUEUES, Status.OUT_OF_RESOURCES)
     try:

@@ -5,9 +5,9 @@ from __future__ import annotations
 import ctypes
 from collections.abc import Sequence
 
+from hipgraph_cb.abi.hsa.structures import SIGNAL_USER
 from hipgraph_cb.virtual.callbacks import CallError
 from hipgraph_cb.virtual.hsa.function_table import HANDLE, INT, INT64, POINTER, UINT, UINT64, api, native, value
-from hipgraph_cb.virtual.hsa.layouts import SIGNAL_USER
 from hipgraph_cb.virtual.hsa.native import load_i64s, load_u32s, load_u64s, require, store_u64
 from hipgraph_cb.virtual.hsa.objects.atomics import SIGNAL_VALUE, atomic, load_code
 from hipgraph_cb.virtual.hsa.objects.runtime import TICKS_PER_SECOND, HsaRuntime

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from hipgraph_cb.abi.hsa.status import Status
 from hipgraph_cb.virtual.callbacks import CallError
 from hipgraph_cb.virtual.hsa.function_table import api
 from hipgraph_cb.virtual.hsa.objects.runtime import HsaRuntime
-from hipgraph_cb.virtual.hsa.status import Status
 
 _NAMES = """
 hsa_agent_get_exception_policies hsa_cache_get_info hsa_isa_get_exception_policies hsa_isa_get_round_method

@@ -6,11 +6,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from itertools import count
 
+from hipgraph_cb.abi.hsa.attributes import PoolFlag, Segment
+from hipgraph_cb.code_object.target_id import HSA_PREFIX
 from hipgraph_cb.virtual.machine import HOST_ARENA, Machine, VirtualGpu
-
-SEGMENT_GLOBAL, SEGMENT_GROUP = 0, 3
-KERNARG, FINE_GRAINED, COARSE_GRAINED = 1, 2, 4
-ISA_PREFIX = "amdgcn-amd-amdhsa--"
 
 _handles = count(0xA6E0_0000, 0x100)
 
@@ -27,7 +25,7 @@ class MemoryPool:
 
     @property
     def is_allocatable(self) -> bool:
-        return self.segment == SEGMENT_GLOBAL
+        return self.segment == Segment.GLOBAL
 
 
 @dataclass
@@ -42,7 +40,7 @@ class Agent:
 
     @property
     def isa_name(self) -> str:
-        return f"{ISA_PREFIX}{self.gpu.target}" if self.gpu else ""
+        return f"{HSA_PREFIX}{self.gpu.target}" if self.gpu else ""
 
     def add_pool(self, segment: int, flags: int, size: int) -> None:
         self.pools.append(MemoryPool(next(_handles), segment, flags, size, self))
@@ -51,12 +49,12 @@ class Agent:
 def make_agents(machine: Machine) -> Iterator[Agent]:
     """The agents of these GPUs. Every pool of the CPU is one view of the same host memory, as with AMD's runtime."""
     cpu = Agent(next(_handles), 0, None)
-    for flags in (FINE_GRAINED, FINE_GRAINED | KERNARG, COARSE_GRAINED):
-        cpu.add_pool(SEGMENT_GLOBAL, flags, HOST_ARENA)
+    for flags in (PoolFlag.FINE_GRAINED, PoolFlag.FINE_GRAINED | PoolFlag.KERNARG, PoolFlag.COARSE_GRAINED):
+        cpu.add_pool(Segment.GLOBAL, flags, HOST_ARENA)
     yield cpu
     for node, gpu in enumerate(machine.gpus, start=1):
         agent = Agent(next(_handles), node, gpu, next(_handles))
-        agent.add_pool(SEGMENT_GLOBAL, COARSE_GRAINED, machine.settings.memory)
-        agent.add_pool(SEGMENT_GLOBAL, FINE_GRAINED, machine.settings.memory)
-        agent.add_pool(SEGMENT_GROUP, 0, gpu.model.lds)
+        agent.add_pool(Segment.GLOBAL, PoolFlag.COARSE_GRAINED, machine.settings.memory)
+        agent.add_pool(Segment.GLOBAL, PoolFlag.FINE_GRAINED, machine.settings.memory)
+        agent.add_pool(Segment.GROUP, 0, gpu.model.lds)
         yield agent

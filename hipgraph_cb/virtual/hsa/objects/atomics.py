@@ -9,10 +9,12 @@ import ctypes
 from collections.abc import Callable
 from functools import cache
 
+from hipgraph_cb.abi.hsa.structures import AmdQueue, AmdSignal
 from hipgraph_cb.virtual.native_library import NativeLibrary
 from hipgraph_cb.virtual.shared_object import ExportedFunction
 
-SIGNAL_VALUE, WRITE_INDEX, READ_INDEX = 8, 56, 128
+SIGNAL_VALUE = AmdSignal.value.offset
+WRITE_INDEX, READ_INDEX = AmdQueue.write_dispatch_id.offset, AmdQueue.read_dispatch_id.offset
 """Offsets in amd_signal_t and amd_queue_v2_t."""
 
 _RETURN = b"\xc3"

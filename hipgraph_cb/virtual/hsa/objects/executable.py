@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from hipgraph_cb.abi.hsa.status import Status
 from hipgraph_cb.code_object.verify import verify
 from hipgraph_cb.errors import HipGraphError, IncompatibleError
 from hipgraph_cb.virtual.callbacks import CallError
-from hipgraph_cb.virtual.hsa.status import Status
 from hipgraph_cb.virtual.loader import LoadedKernel, LoadedModule, UndefinedSymbol, load
 from hipgraph_cb.virtual.memory import OutOfMemory
 

@@ -8,19 +8,23 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from hipgraph_cb.errors import HipGraphError
-from hipgraph_cb.virtual.dispatch import ExecutionSettings, execute
-from hipgraph_cb.virtual.faults import DeviceFault
-from hipgraph_cb.virtual.hsa.layouts import (
+from hipgraph_cb.abi.hsa.aql import (
     AMD_BARRIER_VALUE,
     BARRIER_AND,
     BARRIER_OR,
+    DIMENSIONS_MASK,
+    HEADER_BITS,
+    KERNARG_ALIGNMENT,
+    TYPE_MASK,
     BarrierPacket,
     BarrierValuePacket,
     DispatchPacket,
 )
+from hipgraph_cb.abi.hsa.status import Status
+from hipgraph_cb.errors import HipGraphError
+from hipgraph_cb.virtual.dispatch import ExecutionSettings, execute
+from hipgraph_cb.virtual.faults import DeviceFault
 from hipgraph_cb.virtual.hsa.objects.signals import CONDITIONS
-from hipgraph_cb.virtual.hsa.status import Status
 from hipgraph_cb.virtual.launch import MAX_WORKGROUP, Launch
 from hipgraph_cb.virtual.watchdog import Watchdog
 
@@ -32,7 +36,6 @@ if TYPE_CHECKING:
 
 MAX_SCRATCH = 131_056
 """Bytes of scratch of one lane: 8191 KiB a wave is the most that the hardware can be told."""
-KERNARG_ALIGNMENT = 16
 
 
 class PacketError(Exception):
@@ -91,7 +94,7 @@ def read_dispatch(runtime: HsaRuntime, queue: Queue, slot: int) -> Dispatch:
 
 def _kernel(runtime: HsaRuntime, queue: Queue, packet: DispatchPacket) -> LoadedKernel:
     # `reserved2` is not looked at: profilers of AMD's runtime put a number of their own there.
-    if packet.setup & ~3 or packet.reserved0 or packet.header >> 13:
+    if packet.setup & ~DIMENSIONS_MASK or packet.reserved0 or packet.header >> HEADER_BITS:
         raise PacketError(
             Status.INVALID_PACKET_FORMAT,
             f"reserved bits are set: header {packet.header:#06x}, setup {packet.setup:#06x}, reserved0 "
@@ -111,7 +114,7 @@ def _kernel(runtime: HsaRuntime, queue: Queue, packet: DispatchPacket) -> Loaded
 
 
 def _check_shape(packet: DispatchPacket, kernel: LoadedKernel) -> None:
-    dimensions = packet.setup & 3
+    dimensions = packet.setup & DIMENSIONS_MASK
     grid, workgroup = tuple(packet.grid_size), tuple(packet.workgroup_size)
     shape = f"kernel {kernel.name}: {dimensions} dimensions, grid {grid}, workgroup {workgroup}"
     if not dimensions or 0 in grid or 0 in workgroup:
@@ -153,7 +156,7 @@ def _check_segments(packet: DispatchPacket, kernel: LoadedKernel, lds: int) -> N
 def is_satisfied(runtime: HsaRuntime, slot: int) -> bool:
     """Whether a barrier packet is through. A malformed one counts as such: it fails when its turn comes."""
     packet = BarrierPacket.from_address(slot)
-    kind = packet.header & 0xFF
+    kind = packet.header & TYPE_MASK
     if kind not in (BARRIER_AND, BARRIER_OR):
         return _is_value_met(runtime, slot)
     signals = [signal for signal in packet.dep_signal if signal]
@@ -180,9 +183,9 @@ def check_barrier(runtime: HsaRuntime, slot: int) -> None:
         PacketError: a signal is none, or a vendor-specific packet is of an unknown format.
     """
     packet = BarrierPacket.from_address(slot)
-    if packet.header & 0xFF in (BARRIER_AND, BARRIER_OR):
+    if packet.header & TYPE_MASK in (BARRIER_AND, BARRIER_OR):
         signals = list(packet.dep_signal)
-        if packet.reserved0 or packet.reserved1 or packet.header >> 13:
+        if packet.reserved0 or packet.reserved1 or packet.header >> HEADER_BITS:
             raise PacketError(Status.INVALID_PACKET_FORMAT, "reserved bits of a barrier packet are set")
     else:
         value = BarrierValuePacket.from_address(slot)

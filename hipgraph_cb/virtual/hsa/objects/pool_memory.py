@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from hipgraph_cb.abi.hsa.status import Status
 from hipgraph_cb.virtual.callbacks import CallError
 from hipgraph_cb.virtual.hsa.objects.agent import Agent, MemoryPool
-from hipgraph_cb.virtual.hsa.status import Status
 from hipgraph_cb.virtual.memory import Memory, MemoryFault, OutOfMemory
 
 GRANULE = 4096

@@ -14,25 +14,24 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from hipgraph_cb.virtual.callbacks import CallError
-from hipgraph_cb.virtual.faults import DeviceFault, FaultKind
-from hipgraph_cb.virtual.hsa.layouts import (
+from hipgraph_cb.abi.hsa.aql import (
     BARRIER_AND,
     BARRIER_BIT,
     BARRIER_OR,
     INVALID,
     KERNEL_DISPATCH,
     PACKET_SIZE,
-    QUEUE_ENABLE_PROFILING,
-    QUEUE_IS_PTR64,
-    SIGNAL_DOORBELL,
+    TYPE_MASK,
     VENDOR_SPECIFIC,
-    AmdQueue,
-    AmdSignal,
+    DispatchPacket,
 )
+from hipgraph_cb.abi.hsa.attributes import FEATURE_KERNEL_DISPATCH
+from hipgraph_cb.abi.hsa.status import Status
+from hipgraph_cb.abi.hsa.structures import QUEUE_ENABLE_PROFILING, QUEUE_IS_PTR64, SIGNAL_DOORBELL, AmdQueue, AmdSignal
+from hipgraph_cb.virtual.callbacks import CallError
+from hipgraph_cb.virtual.faults import DeviceFault, FaultKind
 from hipgraph_cb.virtual.hsa.objects.packets import PacketError, check_barrier, is_satisfied, read_dispatch
 from hipgraph_cb.virtual.hsa.objects.runtime import HsaRuntime, now
-from hipgraph_cb.virtual.hsa.status import Status
 from hipgraph_cb.virtual.memory import MemoryFault
 
 if TYPE_CHECKING:
@@ -98,7 +97,7 @@ class Queue:
     def _describe(self, kind: int) -> None:
         header = self.structure.hsa_queue
         header.type = kind
-        header.features = 1  # kernel dispatch
+        header.features = FEATURE_KERNEL_DISPATCH
         header.base_address = self.packets
         header.doorbell_signal = self.doorbell_signal
         header.size = self.size
@@ -165,7 +164,7 @@ class Queue:
         while index < end and len(found) < WINDOW:
             if index not in self._done:
                 header = self._header(index)
-                kind = header & 0xFF
+                kind = header & TYPE_MASK
                 if kind == INVALID or (header & BARRIER_BIT and found):
                     break
                 if kind in (BARRIER_AND, BARRIER_OR, VENDOR_SPECIFIC):
@@ -201,7 +200,7 @@ class Queue:
 
     def _run(self, index: int, operation: Operation) -> None:
         slot = self._slot(index)
-        kind = self._header(index) & 0xFF
+        kind = self._header(index) & TYPE_MASK
         if kind == KERNEL_DISPATCH:
             dispatch = read_dispatch(self._runtime, self, slot)
             self._completion_signal(slot)
@@ -213,7 +212,7 @@ class Queue:
         self._completion_signal(slot)
 
     def _completion_signal(self, slot: int) -> int:
-        handle = ctypes.c_uint64.from_address(slot + 56).value
+        handle = ctypes.c_uint64.from_address(slot + DispatchPacket.completion_signal.offset).value
         if handle and handle not in self._runtime.signals:
             raise PacketError(Status.INVALID_SIGNAL, f"the completion signal {handle:#x} is no live signal")
         return handle

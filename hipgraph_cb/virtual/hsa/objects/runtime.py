@@ -8,14 +8,15 @@ from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING
 
+from hipgraph_cb.abi.hsa.attributes import GPU_MEMORY_FAULT_EVENT, PAGE_NOT_PRESENT
+from hipgraph_cb.abi.hsa.status import Status
+from hipgraph_cb.abi.hsa.structures import MemoryFaultEvent
 from hipgraph_cb.virtual.callbacks import CallError, CallGate
 from hipgraph_cb.virtual.handles import HandleTable
-from hipgraph_cb.virtual.hsa.layouts import MemoryFaultEvent
 from hipgraph_cb.virtual.hsa.objects.agent import Agent, MemoryPool, make_agents
 from hipgraph_cb.virtual.hsa.objects.events import Events
 from hipgraph_cb.virtual.hsa.objects.pool_memory import PoolMemory
 from hipgraph_cb.virtual.hsa.objects.signals import Pending, Signals
-from hipgraph_cb.virtual.hsa.status import Status
 from hipgraph_cb.virtual.machine import Machine
 
 if TYPE_CHECKING:
@@ -125,7 +126,7 @@ class HsaRuntime:
 
     def memory_fault(self, agent: Agent, address: int) -> None:
         """Tell the handlers of system events, on the thread for events."""
-        event = MemoryFaultEvent(0, agent.handle, address, 1)
+        event = MemoryFaultEvent(GPU_MEMORY_FAULT_EVENT, agent.handle, address, PAGE_NOT_PRESENT)
         for function, data in self.event_handlers:
             self.events.post(SYSTEM_EVENTS, partial(_EventHandler(function), ctypes.addressof(event), data))
         self.events.post(SYSTEM_EVENTS, lambda: event)  # which has to live until then

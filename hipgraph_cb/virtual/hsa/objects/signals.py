@@ -7,10 +7,10 @@ import operator
 from collections import deque
 from collections.abc import Callable
 
+from hipgraph_cb.abi.hsa.status import Status
+from hipgraph_cb.abi.hsa.structures import SIGNAL_USER, AmdSignal
 from hipgraph_cb.virtual.callbacks import CallError
-from hipgraph_cb.virtual.hsa.layouts import SIGNAL_USER, AmdSignal
 from hipgraph_cb.virtual.hsa.objects.atomics import SIGNAL_VALUE, atomic
-from hipgraph_cb.virtual.hsa.status import Status
 from hipgraph_cb.virtual.memory import Memory, OutOfMemory
 
 CONDITIONS: tuple[Callable[[int, int], bool], ...] = (operator.eq, operator.ne, operator.lt, operator.ge)

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from enum import IntEnum
 
-from hipgraph_cb.virtual.callbacks import Codes
-
 
 class Status(IntEnum):
     """hsa_status_t, with the additions of AMD's extension (40 to 47)."""
@@ -55,13 +53,6 @@ class Status(IntEnum):
     FATAL = 0x1026
 
 
-CALL_CODES = Codes(
-    unknown=Status.ERROR,
-    not_initialized=Status.NOT_INITIALIZED,
-    deinitialized=Status.NOT_INITIALIZED,
-    quiet=(Status.INFO_BREAK,),
-)
-
 _NOT_ERRORS = (Status.SUCCESS, Status.INFO_BREAK, Status.CU_MASK_REDUCED)
 _WORDS = {
     Status.SUCCESS: "the function succeeded",
@@ -77,11 +68,15 @@ _WORDS = {
 }
 
 
-def name_of(status: Status) -> str:
-    """Its name in the header."""
-    return f"HSA_STATUS_{'' if status in _NOT_ERRORS else 'ERROR_'}{status.name}".replace("ERROR_ERROR", "ERROR")
+def status_name(code: int) -> str:
+    """HSA_STATUS_ERROR_INVALID_AGENT and the like, or "unknown"."""
+    if code not in Status._value2member_map_:
+        return "unknown"
+    status = Status(code)
+    is_plain = status in _NOT_ERRORS or status is Status.ERROR
+    return f"HSA_STATUS_{status.name}" if is_plain else f"HSA_STATUS_ERROR_{status.name}"
 
 
-def text_of(status: Status) -> str:
+def status_text(status: Status) -> str:
     """What hsa_status_string says: the name, and a sentence."""
-    return f"{name_of(status)}: {_WORDS.get(status, status.name.lower().replace('_', ' '))}"
+    return f"{status_name(status)}: {_WORDS.get(status, status.name.lower().replace('_', ' '))}"

@@ -1,13 +1,13 @@
-"""Structures of the HSA headers, as ctypes: hsa.h, hsa_ext_amd.h, amd_hsa_queue.h, amd_hsa_signal.h."""
+"""Structures of the HSA headers. Handles and pointers are plain 64-bit numbers: NULL is 0."""
 
 from __future__ import annotations
 
 import ctypes
-from ctypes import c_int64, c_uint8, c_uint16, c_uint32, c_uint64
+from ctypes import c_bool, c_int64, c_uint32, c_uint64
 from typing import ClassVar
 
 
-class QueueHeader(ctypes.Structure):
+class Queue(ctypes.Structure):
     """hsa_queue_t."""
 
     _fields_: ClassVar = [
@@ -25,7 +25,7 @@ class AmdQueue(ctypes.Structure):
     """amd_queue_v2_t: hsa_queue_t is its beginning, so an hsa_queue_t* points to one of these."""
 
     _fields_: ClassVar = [
-        ("hsa_queue", QueueHeader),
+        ("hsa_queue", Queue),
         ("caps", c_uint32),
         ("reserved1", c_uint32 * 3),
         ("write_dispatch_id", c_uint64),
@@ -71,62 +71,6 @@ QUEUE_ENABLE_PROFILING = 1 << 3
 QUEUE_IS_PTR64 = 1 << 1
 
 
-class DispatchPacket(ctypes.Structure):
-    """hsa_kernel_dispatch_packet_t."""
-
-    _fields_: ClassVar = [
-        ("header", c_uint16),
-        ("setup", c_uint16),
-        ("workgroup_size", c_uint16 * 3),
-        ("reserved0", c_uint16),
-        ("grid_size", c_uint32 * 3),
-        ("private_segment_size", c_uint32),
-        ("group_segment_size", c_uint32),
-        ("kernel_object", c_uint64),
-        ("kernarg_address", c_uint64),
-        ("reserved2", c_uint64),
-        ("completion_signal", c_uint64),
-    ]
-
-
-class BarrierPacket(ctypes.Structure):
-    """hsa_barrier_and_packet_t and hsa_barrier_or_packet_t."""
-
-    _fields_: ClassVar = [
-        ("header", c_uint16),
-        ("reserved0", c_uint16),
-        ("reserved1", c_uint32),
-        ("dep_signal", c_uint64 * 5),
-        ("reserved2", c_uint64),
-        ("completion_signal", c_uint64),
-    ]
-
-
-class BarrierValuePacket(ctypes.Structure):
-    """hsa_amd_barrier_value_packet_t."""
-
-    _fields_: ClassVar = [
-        ("header", c_uint16),
-        ("amd_format", c_uint8),
-        ("reserved", c_uint8),
-        ("reserved0", c_uint32),
-        ("signal", c_uint64),
-        ("value", c_int64),
-        ("mask", c_int64),
-        ("cond", c_uint32),
-        ("reserved1", c_uint32),
-        ("reserved2", c_uint64),
-        ("reserved3", c_uint64),
-        ("completion_signal", c_uint64),
-    ]
-
-
-PACKET_SIZE = 64
-VENDOR_SPECIFIC, INVALID, KERNEL_DISPATCH, BARRIER_AND, AGENT_DISPATCH, BARRIER_OR = range(6)
-BARRIER_BIT = 1 << 8
-AMD_BARRIER_VALUE = 2
-
-
 class PointerInfo(ctypes.Structure):
     """hsa_amd_pointer_info_t."""
 
@@ -139,6 +83,7 @@ class PointerInfo(ctypes.Structure):
         ("userData", c_uint64),
         ("agentOwner", c_uint64),
         ("global_flags", c_uint32),
+        ("registered", c_bool),
     ]
 
 
@@ -166,3 +111,30 @@ class SegmentDescriptor(ctypes.Structure):
         ("segment_base", c_uint64),
         ("segment_size", c_uint64),
     ]
+
+
+class DispatchTime(ctypes.Structure):
+    """hsa_amd_profiling_dispatch_time_t, in ticks of the system."""
+
+    _fields_: ClassVar = [("start", c_uint64), ("end", c_uint64)]
+
+
+LOADER_PREFIX = "hsa_ven_amd_loader_"
+
+
+class LoaderTable(ctypes.Structure):
+    """hsa_ven_amd_loader_1_03_pfn_t: pointers to the functions of these names behind `LOADER_PREFIX`."""
+
+    _fields_: ClassVar = [
+        ("query_host_address", c_uint64),
+        ("query_segment_descriptors", c_uint64),
+        ("query_executable", c_uint64),
+        ("executable_iterate_loaded_code_objects", c_uint64),
+        ("loaded_code_object_get_info", c_uint64),
+        ("code_object_reader_create_from_file_with_offset_size", c_uint64),
+        ("iterate_executables", c_uint64),
+    ]
+
+
+LOADER_TABLE_LENGTHS = {0: 3, 1: 5, 2: 6, 3: 7}
+"""How many of them each minor version has."""

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
+from hipgraph_cb.abi.c_types import numpy_type
 from hipgraph_cb.backend.comparing import compare
 from hipgraph_cb.backend.modes import check_mode
 from hipgraph_cb.backend.write_sets import Watched, Written
@@ -13,7 +14,6 @@ from hipgraph_cb.errors import CheckFailedError, InvalidArgumentError
 from hipgraph_cb.recording.bindings import resolve
 from hipgraph_cb.recording.commands import Dispatch, DispatchIndirect, Location
 from hipgraph_cb.recording.outputs import Check, Output
-from hipgraph_cb.recording.value_types import numpy_type
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from itertools import pairwise
 
+from hipgraph_cb.abi.c_types import numpy_type
 from hipgraph_cb.capture.command_fields import summary
 from hipgraph_cb.capture.expected import BYTES, Difference, Expected
 from hipgraph_cb.capture.memory import Key, name
@@ -19,7 +20,6 @@ from hipgraph_cb.recording.commands import Dispatch, DispatchIndirect, ExecuteCo
 from hipgraph_cb.recording.inlining import inlined
 from hipgraph_cb.recording.recording import Recording
 from hipgraph_cb.recording.resources import Slot
-from hipgraph_cb.recording.value_types import numpy_type
 
 Contents = Mapping[Key, bytes]
 Progress = Callable[[int, int], None]

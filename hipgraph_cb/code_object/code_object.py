@@ -10,6 +10,7 @@ import struct
 from functools import cached_property
 from typing import NamedTuple
 
+from hipgraph_cb.abi import elf
 from hipgraph_cb.code_object.symbols import (
     Relocation,
     Symbol,
@@ -21,15 +22,7 @@ from hipgraph_cb.code_object.symbols import (
 from hipgraph_cb.code_object.target_id import TargetId
 from hipgraph_cb.errors import InvalidArgumentError, NotFoundError, OutOfRangeError
 
-ELF_MAGIC = b"\x7fELF"
 _ZIP_MAGIC = b"PK\x03\x04"
-ELF_HEADER_SIZE = 64
-OSABI_AMDGPU_HSA = 64
-MACHINE_AMDGPU = 224
-TYPE_RELOCATABLE, TYPE_SHARED = 1, 3
-PT_LOAD, PT_DYNAMIC, PT_NOTE = 1, 2, 4
-NOTE_METADATA = 32
-_PROGRAM_HEADER = struct.Struct("<IIQQQQQQ")
 
 
 class Segment(NamedTuple):
@@ -67,7 +60,7 @@ class CodeObject:
 
     def loadable(self) -> tuple[Segment, ...]:
         """The PT_LOAD segments in file order."""
-        return tuple(segment for segment in self.segments if segment.kind == PT_LOAD)
+        return tuple(segment for segment in self.segments if segment.kind == elf.PT_LOAD)
 
     def file_offset(self, address: int, size: int, what: str) -> int:
         """Where `size` bytes at virtual `address` lie in the file.
@@ -76,7 +69,7 @@ class CodeObject:
             OutOfRangeError: they are not inside the file part of one PT_LOAD segment.
         """
         for segment in self.segments:
-            if segment.kind == PT_LOAD and segment.address <= address:
+            if segment.kind == elf.PT_LOAD and segment.address <= address:
                 offset = address - segment.address
                 if offset + size <= segment.file_size:
                     return segment.file_offset + offset
@@ -90,7 +83,7 @@ class CodeObject:
     def segment_of(self, address: int) -> Segment | None:
         """The PT_LOAD segment that holds `address` in memory."""
         for segment in self.segments:
-            if segment.kind == PT_LOAD and segment.address <= address < segment.address + segment.memory_size:
+            if segment.kind == elf.PT_LOAD and segment.address <= address < segment.address + segment.memory_size:
                 return segment
         return None
 
@@ -102,13 +95,13 @@ class CodeObject:
             NotFoundError: there is none.
         """
         for segment in self.segments:
-            if segment.kind == PT_NOTE:
+            if segment.kind == elf.PT_NOTE:
                 found = _find_note(self.data, segment)
                 if found is not None:
                     return found
         raise NotFoundError(
             "the code object has no AMDGPU metadata note",
-            found=f"{sum(segment.kind == PT_NOTE for segment in self.segments)} note segments",
+            found=f"{sum(segment.kind == elf.PT_NOTE for segment in self.segments)} note segments",
             allowed="a note of owner AMDGPU and type 32 (NT_AMDGPU_METADATA)",
             next_step="link with ld.lld, and keep the notes when stripping",
         )
@@ -137,9 +130,10 @@ class CodeObject:
         """The dynamic segment: tag -> value, the first entry of a tag."""
         entries: dict[int, int] = {}
         for segment in self.segments:
-            if segment.kind == PT_DYNAMIC and not entries:
-                blob = self.data[segment.file_offset : segment.file_offset + segment.file_size // 16 * 16]
-                for tag, value in struct.iter_unpack("<QQ", blob):
+            if segment.kind == elf.PT_DYNAMIC and not entries:
+                size = segment.file_size // elf.DYNAMIC_ENTRY.size * elf.DYNAMIC_ENTRY.size
+                blob = self.data[segment.file_offset : segment.file_offset + size]
+                for tag, value in elf.DYNAMIC_ENTRY.iter_unpack(blob):
                     if tag == 0:
                         break
                     entries.setdefault(tag, value)
@@ -158,28 +152,28 @@ def read_target(data: bytes) -> TargetId:
 
 
 def _check_header(data: bytes) -> None:
-    if data[:4] != ELF_MAGIC:
+    if data[:4] != elf.MAGIC:
         raise _not_elf(data[:4])
-    if len(data) < ELF_HEADER_SIZE:
+    if len(data) < elf.HEADER.size:
         raise OutOfRangeError(
             "the ELF header is truncated",
             where="file offset 0",
             found=f"{len(data)} bytes",
-            allowed=f"at least {ELF_HEADER_SIZE}",
+            allowed=f"at least {elf.HEADER.size}",
         )
     kind, machine, version = struct.unpack_from("<HHI", data, 16)
     checks = (
         ("ELF class", 4, data[4], 2, "a 64-bit file"),
         ("byte order", 5, data[5], 1, "little endian"),
         ("ELF version", 6, data[6], 1, "version 1"),
-        ("OS ABI", 7, data[7], OSABI_AMDGPU_HSA, "AMDGPU_HSA"),
-        ("machine", 18, machine, MACHINE_AMDGPU, "EM_AMDGPU"),
+        ("OS ABI", 7, data[7], elf.OSABI_AMDGPU_HSA, "AMDGPU_HSA"),
+        ("machine", 18, machine, elf.EM_AMDGPU, "EM_AMDGPU"),
         ("object version", 20, version, 1, "version 1"),
     )
     for name, offset, found, allowed, meaning in checks:
         if found != allowed:
             raise _bad_header(f"the ELF header has the wrong {name}", offset, str(found), f"{allowed} ({meaning})")
-    if kind == TYPE_RELOCATABLE:
+    if kind == elf.ET_REL:
         raise InvalidArgumentError(
             "the code object is relocatable",
             where="file offset 16 (e_type)",
@@ -187,12 +181,12 @@ def _check_header(data: bytes) -> None:
             allowed="3 (ET_DYN)",
             next_step="link it: ld.lld -shared IN.o -o OUT.hsaco",
         )
-    if kind != TYPE_SHARED:
+    if kind != elf.ET_DYN:
         raise _bad_header("the ELF header has the wrong type", 16, str(kind), "3 (ET_DYN)")
 
 
 def _not_elf(magic: bytes) -> InvalidArgumentError:
-    error = _bad_header("the file is not ELF", 0, magic.hex(" ") or "no bytes", ELF_MAGIC.hex(" "))
+    error = _bad_header("the file is not ELF", 0, magic.hex(" ") or "no bytes", elf.MAGIC.hex(" "))
     if magic == _ZIP_MAGIC:
         error.next_step = (
             "this is a ZIP archive; if it is an IREE module, compile it with "
@@ -209,17 +203,17 @@ def _bad_header(what: str, offset: int, found: str, allowed: str) -> InvalidArgu
 def _read_segments(data: bytes) -> tuple[Segment, ...]:
     table = struct.unpack_from("<Q", data, 32)[0]
     stride, count = struct.unpack_from("<HH", data, 54)
-    if count and stride < _PROGRAM_HEADER.size:
-        raise _bad_header("program headers are too small", 54, f"{stride} bytes each", f">= {_PROGRAM_HEADER.size}")
+    if count and stride < elf.PROGRAM_HEADER.size:
+        raise _bad_header("program headers are too small", 54, f"{stride} bytes each", f">= {elf.PROGRAM_HEADER.size}")
     if table + count * stride > len(data):
         raise truncated("the program header table", table, count * stride, len(data))
     segments = []
     for index in range(count):
-        kind, flags, offset, address, _, file_size, memory_size, _ = _PROGRAM_HEADER.unpack_from(
+        kind, flags, offset, address, _, file_size, memory_size, _ = elf.PROGRAM_HEADER.unpack_from(
             data, table + index * stride
         )
         segment = Segment(kind, flags, offset, address, file_size, memory_size)
-        if kind in (PT_LOAD, PT_DYNAMIC, PT_NOTE):
+        if kind in (elf.PT_LOAD, elf.PT_DYNAMIC, elf.PT_NOTE):
             _check_segment(segment, index, len(data))
         segments.append(segment)
     return tuple(segments)
@@ -228,7 +222,7 @@ def _read_segments(data: bytes) -> tuple[Segment, ...]:
 def _check_segment(segment: Segment, index: int, length: int) -> None:
     if segment.file_offset + segment.file_size > length:
         raise truncated(f"segment {index}", segment.file_offset, segment.file_size, length)
-    if segment.kind == PT_LOAD and segment.memory_size < segment.file_size:
+    if segment.kind == elf.PT_LOAD and segment.memory_size < segment.file_size:
         raise InvalidArgumentError(
             f"segment {index} is smaller in memory than in the file",
             found=f"{segment.memory_size} bytes in memory, {segment.file_size} in the file",
@@ -269,7 +263,7 @@ def _find_note(data: bytes, segment: Segment) -> tuple[int, bytes] | None:
                 found=f"name of {name_size} bytes, descriptor of {size} bytes",
                 allowed=f"{end - position} bytes in all",
             )
-        if kind == NOTE_METADATA and data[name : name + name_size].removesuffix(b"\0") == b"AMDGPU":
+        if kind == elf.NT_AMDGPU_METADATA and data[name : name + name_size].removesuffix(b"\0") == b"AMDGPU":
             return start, data[start : start + size]
         position = start + (size + 3 & ~3)
     return None

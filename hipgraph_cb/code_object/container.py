@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from hipgraph_cb.code_object.code_object import ELF_MAGIC, read_target
+from hipgraph_cb.abi import elf
+from hipgraph_cb.code_object.code_object import read_target
 from hipgraph_cb.code_object.fat_binary import is_host_elf, read_fat_binary
 from hipgraph_cb.code_object.offload_bundle import BundleEntry, is_bundle, read_bundle, stated_target
 from hipgraph_cb.code_object.target_id import FeatureState, TargetId, describe_mismatch, incompatibilities
@@ -143,4 +144,4 @@ def check_stated_target(triple: str, target: TargetId) -> None:
 
 def is_raw_code_object(data: bytes) -> bool:
     """The quick question: ELF for an AMD GPU, so that there is nothing to unwrap."""
-    return data[:4] == ELF_MAGIC and data[18:20] == b"\xe0\x00"
+    return data[:4] == elf.MAGIC and int.from_bytes(data[18:20], "little") == elf.EM_AMDGPU

@@ -9,15 +9,13 @@ from __future__ import annotations
 import struct
 from collections.abc import Callable
 
-from hipgraph_cb.code_object.code_object import ELF_MAGIC
+from hipgraph_cb.abi import elf
 from hipgraph_cb.code_object.offload_bundle import BUNDLE_MAGIC, COMPRESSED_MAGIC
 from hipgraph_cb.code_object.wrapper import HEADER_SIZE, is_wrapper, wrapper_size
 from hipgraph_cb.errors import InvalidArgumentError, OutOfRangeError
 
 Read = Callable[[int, int], bytes]
 
-_NO_BYTES = (0, 8)  # SHT_NULL, SHT_NOBITS
-_PROGRAM_HEADER_SIZE, _SECTION_HEADER_SIZE, _ELF_HEADER_SIZE = 56, 64, 64
 _MAX_ENTRIES = 4096
 _COMPRESSED_TOTAL = {2: "<I", 3: "<Q"}
 
@@ -33,7 +31,7 @@ def infer_size(read: Read, limit: int | None = None) -> int:
     """
     bounded = _Bounded(read, limit)
     start = bounded.read(0, 4)
-    if start == ELF_MAGIC:
+    if start == elf.MAGIC:
         size = _elf_size(bounded)
     elif is_wrapper(start):
         size = wrapper_size(bounded.read(0, HEADER_SIZE))
@@ -74,17 +72,17 @@ class _Bounded:
 
 
 def _elf_size(memory: _Bounded) -> int:
-    header = memory.read(0, _ELF_HEADER_SIZE)
-    if header[4:6] != b"\x02\x01":
+    header = memory.read(0, elf.HEADER.size)
+    if header[4:6] != elf.IDENT_64_BIT_LITTLE_ENDIAN:
         raise InvalidArgumentError(
             "the ELF file is not 64-bit little endian", where="offset 4", found=header[4:6].hex(" "), allowed="02 01"
         )
     segments, sections = struct.unpack_from("<QQ", header, 32)
     segment_size, segment_count, section_size, section_count = struct.unpack_from("<HHHH", header, 54)
     return max(
-        _ELF_HEADER_SIZE,
-        _table_end(memory, segments, segment_count, segment_size, _PROGRAM_HEADER_SIZE, _segment_end),
-        _table_end(memory, sections, section_count, section_size, _SECTION_HEADER_SIZE, _section_end),
+        elf.HEADER.size,
+        _table_end(memory, segments, segment_count, segment_size, elf.PROGRAM_HEADER.size, _segment_end),
+        _table_end(memory, sections, section_count, section_size, elf.SECTION_HEADER.size, _section_end),
     )
 
 
@@ -112,7 +110,7 @@ def _segment_end(row: memoryview) -> int:
 
 def _section_end(row: memoryview) -> int:
     kind, offset, size = struct.unpack_from("<I16xQQ", row, 4)
-    return 0 if kind in _NO_BYTES else int(offset + size)
+    return 0 if kind in (elf.SHT_NULL, elf.SHT_NOBITS) else int(offset + size)
 
 
 def _bundle_size(memory: _Bounded) -> int:

@@ -5,25 +5,22 @@ from __future__ import annotations
 import struct
 from collections.abc import Iterator
 
+from hipgraph_cb.abi import elf
 from hipgraph_cb.code_object.code_object import truncated
 from hipgraph_cb.code_object.offload_bundle import BUNDLE_MAGIC, COMPRESSED_MAGIC, BundleEntry, read_bundle
 from hipgraph_cb.errors import InvalidArgumentError, NotFoundError
 
 SECTION_NAME = b".hip_fatbin"
 REGISTRATION_MAGIC, REGISTRATION_VERSION = 0x48495046, 1
-_ELF_MAGIC = b"\x7fELF"
-_MACHINE_AMDGPU = 224
-_SECTION = struct.Struct("<IIQQQQIIQQ")
 _REGISTRATION = struct.Struct("<IIQQ")
-_NO_BYTES = 8
 
 
 def is_host_elf(data: bytes) -> bool:
     """A little-endian 64-bit ELF file for another machine than an AMD GPU."""
     return (
-        data[:6] == _ELF_MAGIC + b"\x02\x01"
-        and len(data) >= 64
-        and int.from_bytes(data[18:20], "little") != _MACHINE_AMDGPU
+        data[:6] == elf.MAGIC + elf.IDENT_64_BIT_LITTLE_ENDIAN
+        and len(data) >= elf.HEADER.size
+        and int.from_bytes(data[18:20], "little") != elf.EM_AMDGPU
     )
 
 
@@ -76,7 +73,7 @@ def _find_section(data: bytes) -> tuple[int, int]:
         names_at, names_size = rows[names_index][4:6]
         names = data[names_at : names_at + names_size]
     for name, kind, _, _, offset, size, *_ in rows:
-        if kind != _NO_BYTES and names[name : name + len(SECTION_NAME) + 1] == SECTION_NAME + b"\0":
+        if kind != elf.SHT_NOBITS and names[name : name + len(SECTION_NAME) + 1] == SECTION_NAME + b"\0":
             if offset + size > len(data):
                 raise truncated("the .hip_fatbin section", offset, size, len(data))
             return offset, size
@@ -93,14 +90,14 @@ def _sections(data: bytes) -> Iterator[tuple[int, ...]]:
     stride, count = struct.unpack_from("<HH", data, 58)
     if not table or not count:
         return
-    if stride < _SECTION.size:
+    if stride < elf.SECTION_HEADER.size:
         raise InvalidArgumentError(
             "section headers are too small",
             where="file offset 58",
             found=f"{stride} bytes each",
-            allowed=f">= {_SECTION.size}",
+            allowed=f">= {elf.SECTION_HEADER.size}",
         )
     if table + stride * count > len(data):
         raise truncated("the section header table", table, stride * count, len(data))
     for index in range(count):
-        yield _SECTION.unpack_from(data, table + index * stride)
+        yield elf.SECTION_HEADER.unpack_from(data, table + index * stride)

@@ -5,39 +5,15 @@ from __future__ import annotations
 import struct
 from collections.abc import Callable
 
-# Type names as OpenCL and HIP compilers write them, without qualifiers: kind and size in bytes.
-_NAMED_TYPES: dict[str, tuple[str, int]] = {
-    "bool": ("unsigned", 1),
-    "char": ("signed", 1),
-    "signed char": ("signed", 1),
-    "uchar": ("unsigned", 1),
-    "unsigned char": ("unsigned", 1),
-    "short": ("signed", 2),
-    "ushort": ("unsigned", 2),
-    "unsigned short": ("unsigned", 2),
-    "int": ("signed", 4),
-    "uint": ("unsigned", 4),
-    "unsigned int": ("unsigned", 4),
-    "unsigned": ("unsigned", 4),
-    "long": ("signed", 8),
-    "ulong": ("unsigned", 8),
-    "unsigned long": ("unsigned", 8),
-    "long long": ("signed", 8),
-    "unsigned long long": ("unsigned", 8),
-    "size_t": ("unsigned", 8),
-    "half": ("float", 2),
-    "_Float16": ("float", 2),
-    "float": ("float", 4),
-    "double": ("float", 8),
-}
-_FLOAT_OF_SIZE = {2: "<e", 4: "<f", 8: "<d"}
-_FLOAT_FORMATS = {(size, kind): form[1:] for size, form in _FLOAT_OF_SIZE.items() for kind in ("float", "untyped")}
+from hipgraph_cb.abi.c_types import C_TYPES, FLOAT, FLOAT_LETTERS, INTEGER_LETTERS, SIGNED, UNSIGNED
+
+_UNTYPED = "untyped"
+_FLOAT_FORMATS = {(size, kind): letter for size, letter in FLOAT_LETTERS.items() for kind in (FLOAT, _UNTYPED)}
 _INTEGER_FORMATS = {
-    (size, kind): form.lower() if kind == "signed" else form
-    for size, form in {1: "B", 2: "H", 4: "I", 8: "Q"}.items()
-    for kind in ("signed", "unsigned", "untyped")
+    (size, kind): letter.lower() if kind == SIGNED else letter
+    for size, letter in INTEGER_LETTERS.items()
+    for kind in (SIGNED, UNSIGNED, _UNTYPED)
 }
-_INTEGER_SIZES = (1, 2, 4, 8)
 
 Encoder = Callable[[object], bytes]
 
@@ -89,8 +65,8 @@ def number_format(size: int, type_name: str | None, number: type) -> str | None:
 
 
 def _kind(size: int, type_name: str | None) -> str:
-    kind, named_size = _NAMED_TYPES.get(type_name or "", ("untyped", size))
-    return kind if named_size == size else "untyped"
+    named = C_TYPES.get(type_name or "")
+    return named.kind if named is not None and named.size == size else _UNTYPED
 
 
 def _fast_pack(form: str | None) -> Callable[[object], bytes] | None:
@@ -99,24 +75,24 @@ def _fast_pack(form: str | None) -> Callable[[object], bytes] | None:
 
 
 def _encode_integer(value: int, size: int, kind: str) -> bytes:
-    if kind == "float":
+    if kind == FLOAT:
         return _encode_float(value, size, kind)
-    if size not in _INTEGER_SIZES:
+    if size not in INTEGER_LETTERS:
         raise ScalarError(_number(value), f"bytes or a numpy value of {size} bytes")
-    low = 0 if kind == "unsigned" else -(1 << (8 * size - 1))
-    high = (1 << (8 * size - 1)) if kind == "signed" else 1 << 8 * size
+    low = 0 if kind == UNSIGNED else -(1 << (8 * size - 1))
+    high = (1 << (8 * size - 1)) if kind == SIGNED else 1 << 8 * size
     if not low <= value < high:
         raise ScalarError(_number(value), f"{low} to {high - 1}")
     return (value % (1 << 8 * size)).to_bytes(size, "little")
 
 
 def _encode_float(value: float, size: int, kind: str) -> bytes:
-    if kind in ("signed", "unsigned"):
+    if kind in (SIGNED, UNSIGNED):
         raise ScalarError(_number(value), "an integer")
-    if size not in _FLOAT_OF_SIZE:
+    if size not in FLOAT_LETTERS:
         raise ScalarError(_number(value), f"bytes or a numpy value of {size} bytes")
     try:
-        return struct.pack(_FLOAT_OF_SIZE[size], value)
+        return struct.pack(f"<{FLOAT_LETTERS[size]}", value)
     except (struct.error, OverflowError):
         raise ScalarError(_number(value), f"a value that fits a float of {size} bytes") from None
 

@@ -9,16 +9,11 @@ from __future__ import annotations
 import struct
 from typing import TYPE_CHECKING, NamedTuple
 
+from hipgraph_cb.abi import elf
 from hipgraph_cb.errors import InvalidArgumentError
 
 if TYPE_CHECKING:
     from hipgraph_cb.code_object.code_object import CodeObject
-
-_DT_HASH, _DT_STRTAB, _DT_SYMTAB, _DT_RELA, _DT_RELASZ, _DT_STRSZ, _DT_GNU_HASH = 4, 5, 6, 7, 8, 10, 0x6FFFFEF5
-_SHT_SYMTAB = 2
-_SYMBOL = struct.Struct("<IBBHQQ")
-_RELOCATION = struct.Struct("<QQq")
-_SECTION = struct.Struct("<IIQQQQIIQQ")
 
 
 class Symbol(NamedTuple):
@@ -55,32 +50,32 @@ def static_symbols(data: bytes) -> dict[str, Symbol]:
     """Objects and functions of the `.symtab` section by name, the first of a name; empty when it was stripped."""
     found: dict[str, Symbol] = {}
     for symbol in _static_table(data):
-        if symbol.name and symbol.section and symbol.kind in (1, 2):
+        if symbol.name and symbol.section and symbol.kind in (elf.STT_OBJECT, elf.STT_FUNC):
             found.setdefault(symbol.name, symbol)
     return found
 
 
 def dynamic_symbols(code_object: CodeObject, dynamic: dict[int, int]) -> tuple[Symbol, ...]:
     """The dynamic symbol table, whose length only the hash tables know."""
-    if not {_DT_SYMTAB, _DT_STRTAB, _DT_STRSZ} <= dynamic.keys():
+    if not {elf.DT_SYMTAB, elf.DT_STRTAB, elf.DT_STRSZ} <= dynamic.keys():
         return ()
-    size = dynamic[_DT_STRSZ]
-    start = code_object.file_offset(dynamic[_DT_STRTAB], size, "the dynamic string table")
+    size = dynamic[elf.DT_STRSZ]
+    start = code_object.file_offset(dynamic[elf.DT_STRTAB], size, "the dynamic string table")
     strings = code_object.data[start : start + size]
-    length = _symbol_count(code_object, dynamic) * _SYMBOL.size
-    table = code_object.file_offset(dynamic[_DT_SYMTAB], length, "the dynamic symbol table")
+    length = _symbol_count(code_object, dynamic) * elf.SYMBOL.size
+    table = code_object.file_offset(dynamic[elf.DT_SYMTAB], length, "the dynamic symbol table")
     return _read_table(code_object.data[table : table + length], strings, ".dynsym")
 
 
 def dynamic_relocations(code_object: CodeObject, dynamic: dict[int, int]) -> tuple[Relocation, ...]:
     """The entries of DT_RELA."""
-    size = dynamic.get(_DT_RELASZ, 0)
-    if not size or _DT_RELA not in dynamic:
+    size = dynamic.get(elf.DT_RELASZ, 0)
+    if not size or elf.DT_RELA not in dynamic:
         return ()
-    if size % _RELOCATION.size:
+    if size % elf.RELOCATION.size:
         raise InvalidArgumentError("DT_RELASZ is not a whole number of relocations", found=f"{size} bytes")
-    start = code_object.file_offset(dynamic[_DT_RELA], size, "the relocation table")
-    rows = _RELOCATION.iter_unpack(code_object.data[start : start + size])
+    start = code_object.file_offset(dynamic[elf.DT_RELA], size, "the relocation table")
+    rows = elf.RELOCATION.iter_unpack(code_object.data[start : start + size])
     return tuple(Relocation(address, info & 0xFFFFFFFF, info >> 32, addend) for address, info, addend in rows)
 
 
@@ -88,22 +83,22 @@ def _static_table(data: bytes) -> tuple[Symbol, ...]:
     """The rows of `.symtab`. Section headers do not load, so a table that lies outside the file counts as stripped."""
     table = struct.unpack_from("<Q", data, 40)[0]
     stride, count = struct.unpack_from("<HH", data, 58)
-    if not table or stride != _SECTION.size or table + count * stride > len(data):
+    if not table or stride != elf.SECTION_HEADER.size or table + count * stride > len(data):
         return ()
-    sections = list(_SECTION.iter_unpack(data[table : table + count * stride]))
+    sections = list(elf.SECTION_HEADER.iter_unpack(data[table : table + count * stride]))
     for _, kind, _, _, offset, size, link, _, _, _ in sections:
-        if kind == _SHT_SYMTAB and link < count:
+        if kind == elf.SHT_SYMTAB and link < count:
             strings_offset, strings_size = sections[link][4:6]
             strings = data[strings_offset : strings_offset + strings_size]
-            return _read_table(data[offset : offset + size // _SYMBOL.size * _SYMBOL.size], strings, ".symtab")
+            return _read_table(data[offset : offset + size // elf.SYMBOL.size * elf.SYMBOL.size], strings, ".symtab")
     return ()
 
 
 def _read_table(table: bytes, strings: bytes, where: str) -> tuple[Symbol, ...]:
-    usable = len(table) // _SYMBOL.size * _SYMBOL.size
+    usable = len(table) // elf.SYMBOL.size * elf.SYMBOL.size
     return tuple(
         Symbol(_text_at(strings, name, where), value, size, info & 15, section)
-        for name, info, _, section, value, size in _SYMBOL.iter_unpack(table[:usable])
+        for name, info, _, section, value, size in elf.SYMBOL.iter_unpack(table[:usable])
     )
 
 
@@ -120,11 +115,11 @@ def _text_at(strings: bytes, offset: int, where: str) -> str:
 
 
 def _symbol_count(code_object: CodeObject, dynamic: dict[int, int]) -> int:
-    if _DT_HASH in dynamic:
-        start = code_object.file_offset(dynamic[_DT_HASH], 8, "the symbol hash table")
+    if elf.DT_HASH in dynamic:
+        start = code_object.file_offset(dynamic[elf.DT_HASH], 8, "the symbol hash table")
         return _u32(code_object.data, start + 4)
-    if _DT_GNU_HASH in dynamic:
-        return _gnu_symbol_count(code_object, dynamic[_DT_GNU_HASH])
+    if elf.DT_GNU_HASH in dynamic:
+        return _gnu_symbol_count(code_object, dynamic[elf.DT_GNU_HASH])
     raise InvalidArgumentError(
         "the dynamic symbol table has no length",
         found="neither DT_HASH nor DT_GNU_HASH",

@@ -13,10 +13,11 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from types import MappingProxyType
 
+from hipgraph_cb.abi import elf
+from hipgraph_cb.abi.kernel_descriptor import DESCRIPTOR_SIZE, KernelDescriptor
 from hipgraph_cb.code_object.code_object import CodeObject
 from hipgraph_cb.code_object.container import Container, is_raw_code_object
 from hipgraph_cb.code_object.kernel_args import KernargLayout, Parameter
-from hipgraph_cb.code_object.kernel_descriptor import DESCRIPTOR_SIZE, KernelDescriptor
 from hipgraph_cb.code_object.limits import DeviceLimits, limits_of
 from hipgraph_cb.code_object.metadata import KernelMetadata, Metadata, parse_metadata
 from hipgraph_cb.code_object.preflight import check_limits
@@ -32,8 +33,6 @@ from hipgraph_cb.errors import (
 )
 
 OLDEST_VERSION, NEWEST_VERSION = 4, 6
-_EXECUTABLE = 1
-_OBJECT = 1
 _ENTRY_ALIGNMENT = 256
 _FIRST_WITH_WAVE32 = (10,)
 
@@ -130,7 +129,7 @@ class VerifiedExecutable:
         found = {
             name: symbol
             for name, symbol in self.code_object.symbols.items()
-            if symbol.kind == _OBJECT and not name.endswith(".kd")
+            if symbol.kind == elf.STT_OBJECT and not name.endswith(".kd")
         }
         return MappingProxyType(found)
 
@@ -316,7 +315,7 @@ def _verify_kernel(code_object: CodeObject, kernel: KernelMetadata) -> VerifiedE
         )
     entry = symbol.value + descriptor.kernel_code_entry_byte_offset
     segment = code_object.segment_of(entry)
-    if segment is None or not segment.flags & _EXECUTABLE:
+    if segment is None or not segment.flags & elf.PF_X:
         raise InvalidArgumentError(
             "the kernel's entry is not in executable code",
             where=f"file offset {offset + 16} (kernel_code_entry_byte_offset)",

@@ -6,6 +6,7 @@ import struct
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from hipgraph_cb.abi.c_types import C_TYPES
 from hipgraph_cb.recording.commands import (
     VERBS,
     Command,
@@ -26,25 +27,6 @@ if TYPE_CHECKING:
 
 SHOWN_BYTES = 16
 """Data is shown up to this many bytes: enough for a vector argument, short enough for a node."""
-
-_FORMATS = {
-    "char": "b",
-    "signed char": "b",
-    "uchar": "B",
-    "unsigned char": "B",
-    "short": "h",
-    "ushort": "H",
-    "unsigned short": "H",
-    "int": "i",
-    "uint": "I",
-    "unsigned int": "I",
-    "long": "q",
-    "ulong": "Q",
-    "unsigned long": "Q",
-    "half": "e",
-    "float": "f",
-    "double": "d",
-}
 
 
 class NestedEnd(NamedTuple):
@@ -162,9 +144,9 @@ def _argument(recording: Recording, parameter: Any, kernarg: bytes, pointers: di
     raw = kernarg[parameter.offset : parameter.offset + parameter.size]
     if parameter.kind.name == "POINTER":
         return "null"
-    form = _FORMATS.get(parameter.type_name or "")
-    if form is not None and struct.calcsize(form) == len(raw):
-        return str(struct.unpack(f"<{form}", raw)[0])
+    ctype = C_TYPES.get(parameter.type_name or "")
+    if ctype is not None and ctype.size == len(raw):
+        return str(struct.unpack(f"<{ctype.letter}", raw)[0])
     return data(raw) if len(raw) > 8 else f"0x{int.from_bytes(raw, 'little'):0{2 * len(raw)}x}"
 
 

@@ -7,6 +7,15 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from hipgraph_cb.abi.kernel_descriptor import (
+    DISPATCH_ID,
+    DISPATCH_PTR,
+    FLAT_SCRATCH_INIT,
+    KERNARG_SEGMENT_PTR,
+    PRIVATE_SEGMENT_BUFFER,
+    PRIVATE_SEGMENT_SIZE,
+    QUEUE_PTR,
+)
 from hipgraph_cb.virtual.isa.float_mode import FloatMode
 from hipgraph_cb.virtual.isa.state import Scalar32, State, uniform
 from hipgraph_cb.virtual.launch import WAVE_SIZE
@@ -19,10 +28,6 @@ if TYPE_CHECKING:
     from hipgraph_cb.virtual.memory import Memory
 
 Triple = tuple[int, int, int]
-
-# bits of kernel_code_properties
-DISPATCH_PTR, QUEUE_PTR, KERNARG_PTR, DISPATCH_ID, FLAT_SCRATCH_INIT, PRIVATE_SIZE = (1 << bit for bit in range(1, 7))
-PRIVATE_BUFFER = 1 << 0
 
 
 def initial_state(launch: Launch, memory: Memory, placement: Placement) -> State:
@@ -48,18 +53,18 @@ def _write_user_sgprs(state: State, launch: Launch, memory: Memory) -> None:
     """In the order of the descriptor's property bits, then the preloaded arguments."""
     descriptor = launch.kernel.descriptor
     properties = descriptor.kernel_code_properties
-    register = 4 if properties & PRIVATE_BUFFER else 0
+    register = 4 if properties & PRIVATE_SEGMENT_BUFFER else 0
     for bit, value in (
         (DISPATCH_PTR, launch.packet_address),
         (QUEUE_PTR, launch.queue_address),
-        (KERNARG_PTR, launch.kernarg_address),
+        (KERNARG_SEGMENT_PTR, launch.kernarg_address),
         (DISPATCH_ID, 0),
         (FLAT_SCRATCH_INIT, 0),
     ):
         if properties & bit:
             state.write_sgpr64(register, value)
             register += 2
-    if properties & PRIVATE_SIZE:
+    if properties & PRIVATE_SEGMENT_SIZE:
         state.write_sgpr(register, launch.scratch_size)
         register += 1
     count = descriptor.kernarg_preload_length

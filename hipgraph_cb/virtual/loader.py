@@ -11,16 +11,15 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 
+from hipgraph_cb.abi import elf
+from hipgraph_cb.abi.kernel_descriptor import KernelDescriptor
 from hipgraph_cb.code_object.code_object import CodeObject
-from hipgraph_cb.code_object.kernel_descriptor import KernelDescriptor
 from hipgraph_cb.code_object.symbols import Relocation
 from hipgraph_cb.code_object.verify import VerifiedExecutable, VerifiedExport
 from hipgraph_cb.errors import InvalidArgumentError, UnimplementedError
 from hipgraph_cb.virtual.memory import Memory
 
 PAGE = 4096
-_ABS32_LO, _ABS32_HI, _ABS64, _REL32, _REL64, _ABS32 = 1, 2, 3, 4, 5, 6
-_REL32_LO, _REL32_HI, _RELATIVE64 = 10, 11, 13
 
 
 class UndefinedSymbol(InvalidArgumentError):  # noqa: N818
@@ -116,7 +115,7 @@ def _relocate(
     defined: Mapping[str, int],
 ) -> None:
     place = base + relocation.address
-    if relocation.kind == _RELATIVE64:
+    if relocation.kind == elf.R_AMDGPU_RELATIVE64:
         value, size = base + relocation.addend, 8
     else:
         target = _symbol_address(code_object, relocation, base, defined) + relocation.addend
@@ -134,21 +133,21 @@ def _relocate(
 
 def _relocated(relocation: Relocation, target: int, place: int) -> tuple[int, int]:
     forms = {
-        _ABS64: (target, 8),
-        _REL64: (target - place, 8),
-        _ABS32: (target, 4),
-        _ABS32_LO: (target, 4),
-        _ABS32_HI: (target >> 32, 4),
-        _REL32: (target - place, 4),
-        _REL32_LO: (target - place, 4),
-        _REL32_HI: ((target - place) >> 32, 4),
+        elf.R_AMDGPU_ABS64: (target, 8),
+        elf.R_AMDGPU_REL64: (target - place, 8),
+        elf.R_AMDGPU_ABS32: (target, 4),
+        elf.R_AMDGPU_ABS32_LO: (target, 4),
+        elf.R_AMDGPU_ABS32_HI: (target >> 32, 4),
+        elf.R_AMDGPU_REL32: (target - place, 4),
+        elf.R_AMDGPU_REL32_LO: (target - place, 4),
+        elf.R_AMDGPU_REL32_HI: ((target - place) >> 32, 4),
     }
     if relocation.kind not in forms:
         raise UnimplementedError(
             "the code object has a relocation of an unknown type",
             where=f"relocation at {relocation.address:#x}",
             found=f"R_AMDGPU type {relocation.kind}",
-            allowed=f"types {', '.join(map(str, sorted([*forms, _RELATIVE64])))}",
+            allowed=f"types {', '.join(map(str, sorted([*forms, elf.R_AMDGPU_RELATIVE64])))}",
         )
     return forms[relocation.kind]
 

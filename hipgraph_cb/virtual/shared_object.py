@@ -15,19 +15,16 @@ import struct
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+from hipgraph_cb.abi import elf
+
 SLOTS_SYMBOL = "hipgraph_cb_slots"
 PAGE = 0x1000
 STUB_SIZE = 8
 FALLBACK_SIZE = 16
 
-_ELF_HEADER_SIZE, _PROGRAM_HEADER_SIZE, _SYMBOL_SIZE, _RELOCATION_SIZE = 64, 56, 24, 24
-_PT_LOAD, _PT_DYNAMIC, _PT_GNU_STACK = 1, 2, 0x6474E551
-_READ_EXECUTE, _READ_WRITE = 5, 6
-_R_X86_64_RELATIVE = 8
-_DT_HASH, _DT_STRTAB, _DT_SYMTAB, _DT_RELA, _DT_RELASZ, _DT_RELAENT = 4, 5, 6, 7, 8, 9
-_DT_STRSZ, _DT_SYMENT, _DT_SONAME = 10, 11, 14
-_DT_RELACOUNT, _DT_VERSYM, _DT_VERDEF, _DT_VERDEFNUM = 0x6FFFFFF9, 0x6FFFFFF0, 0x6FFFFFFC, 0x6FFFFFFD
-_GLOBAL_FUNCTION, _GLOBAL_OBJECT = 0x12, 0x11
+_READ_EXECUTE, _READ_WRITE = elf.PF_R | elf.PF_X, elf.PF_R | elf.PF_W
+_GLOBAL_FUNCTION, _GLOBAL_OBJECT = elf.STB_GLOBAL | elf.STT_FUNC, elf.STB_GLOBAL | elf.STT_OBJECT
+_SEGMENTS = 4
 _VERSION_GLOBAL = 1
 _DEFINED = 1  # any section index but 0: the file has no section headers
 
@@ -96,19 +93,19 @@ class _Placement:
     """Where everything lies; file offset and virtual address are the same number."""
 
     def __init__(self, count: int, tables: _Tables, strings: _Strings, fallback_strings: bytes) -> None:
-        self._end = _ELF_HEADER_SIZE + 4 * _PROGRAM_HEADER_SIZE
+        self._end = elf.HEADER.size + _SEGMENTS * elf.PROGRAM_HEADER.size
         self.hash = self._next(len(tables.hash))
-        self.symbols = self._next(tables.symbol_count * _SYMBOL_SIZE)
+        self.symbols = self._next(tables.symbol_count * elf.SYMBOL.size)
         self.version_symbols = self._next(len(tables.version_symbols))
         self.version_definitions = self._next(len(tables.version_definitions))
-        self.relocations = self._next(count * _RELOCATION_SIZE)
+        self.relocations = self._next(count * elf.RELOCATION.size)
         self.strings = self._next(len(strings.data))
         self.fallback_strings = self._next(len(fallback_strings))
         self.stubs = self._next(count * STUB_SIZE)
         self.fallbacks = self._next(count * FALLBACK_SIZE)
         self.end_of_code = self._end
         self.dynamic = -(-self._end // PAGE) * PAGE
-        self.slots = self.dynamic + 16 * 16
+        self.slots = self.dynamic + 16 * elf.DYNAMIC_ENTRY.size
         self.end = self.slots + 8 * count
 
     def _next(self, size: int) -> int:
@@ -174,34 +171,35 @@ def _version_definitions(names: Sequence[str], strings: _Strings) -> bytes:
 
 
 def _headers(place: _Placement) -> bytes:
-    header = b"\x7fELF\x02\x01\x01" + bytes(9)
-    header += struct.pack("<HHIQQQIHHHHHH", 3, 62, 1, 0, _ELF_HEADER_SIZE, 0, 0, _ELF_HEADER_SIZE, 56, 4, 64, 0, 0)
+    identity = elf.MAGIC + elf.IDENT_64_BIT_LITTLE_ENDIAN + b"\x01"
+    sizes = elf.HEADER.size, elf.PROGRAM_HEADER.size, _SEGMENTS, elf.SECTION_HEADER.size
+    header = elf.HEADER.pack(identity, elf.ET_DYN, elf.EM_X86_64, 1, 0, elf.HEADER.size, 0, 0, *sizes, 0, 0)
     writable = place.end - place.dynamic
     segments = (
-        (_PT_LOAD, _READ_EXECUTE, 0, place.end_of_code, PAGE),
-        (_PT_LOAD, _READ_WRITE, place.dynamic, writable, PAGE),
-        (_PT_DYNAMIC, _READ_WRITE, place.dynamic, place.slots - place.dynamic, 8),
-        (_PT_GNU_STACK, _READ_WRITE, 0, 0, 16),
+        (elf.PT_LOAD, _READ_EXECUTE, 0, place.end_of_code, PAGE),
+        (elf.PT_LOAD, _READ_WRITE, place.dynamic, writable, PAGE),
+        (elf.PT_DYNAMIC, _READ_WRITE, place.dynamic, place.slots - place.dynamic, 8),
+        (elf.PT_GNU_STACK, _READ_WRITE, 0, 0, 16),
     )
     for kind, flags, start, size, alignment in segments:
-        header += struct.pack("<IIQQQQQQ", kind, flags, start, start, start, size, size, alignment)
+        header += elf.PROGRAM_HEADER.pack(kind, flags, start, start, start, size, size, alignment)
     return header
 
 
 def _symbols(functions: Sequence[ExportedFunction], strings: _Strings, place: _Placement) -> bytes:
-    table = bytearray(_SYMBOL_SIZE)
+    table = bytearray(elf.SYMBOL.size)
     for index, function in enumerate(functions):
         address = place.stubs + STUB_SIZE * index
         name = strings.offset(function.name)
-        table += struct.pack("<IBBHQQ", name, _GLOBAL_FUNCTION, 0, _DEFINED, address, STUB_SIZE)
+        table += elf.SYMBOL.pack(name, _GLOBAL_FUNCTION, 0, _DEFINED, address, STUB_SIZE)
     slots = strings.offset(SLOTS_SYMBOL)
-    table += struct.pack("<IBBHQQ", slots, _GLOBAL_OBJECT, 0, _DEFINED, place.slots, 8 * len(functions))
+    table += elf.SYMBOL.pack(slots, _GLOBAL_OBJECT, 0, _DEFINED, place.slots, 8 * len(functions))
     return bytes(table)
 
 
 def _relocations(count: int, place: _Placement) -> bytes:
     return b"".join(
-        struct.pack("<QQQ", place.slots + 8 * index, _R_X86_64_RELATIVE, place.fallbacks + FALLBACK_SIZE * index)
+        elf.RELOCATION.pack(place.slots + 8 * index, elf.R_X86_64_RELATIVE, place.fallbacks + FALLBACK_SIZE * index)
         for index in range(count)
     )
 
@@ -238,22 +236,22 @@ def _fallbacks(functions: Sequence[ExportedFunction], place: _Placement) -> byte
 
 def _dynamic(soname: str, count: int, version_count: int, strings: _Strings, place: _Placement) -> bytes:
     rows = [
-        (_DT_SONAME, strings.offset(soname)),
-        (_DT_HASH, place.hash),
-        (_DT_STRTAB, place.strings),
-        (_DT_STRSZ, len(strings.data)),
-        (_DT_SYMTAB, place.symbols),
-        (_DT_SYMENT, _SYMBOL_SIZE),
-        (_DT_RELA, place.relocations),
-        (_DT_RELASZ, count * _RELOCATION_SIZE),
-        (_DT_RELAENT, _RELOCATION_SIZE),
-        (_DT_RELACOUNT, count),
+        (elf.DT_SONAME, strings.offset(soname)),
+        (elf.DT_HASH, place.hash),
+        (elf.DT_STRTAB, place.strings),
+        (elf.DT_STRSZ, len(strings.data)),
+        (elf.DT_SYMTAB, place.symbols),
+        (elf.DT_SYMENT, elf.SYMBOL.size),
+        (elf.DT_RELA, place.relocations),
+        (elf.DT_RELASZ, count * elf.RELOCATION.size),
+        (elf.DT_RELAENT, elf.RELOCATION.size),
+        (elf.DT_RELACOUNT, count),
     ]
     if version_count:
         rows += [
-            (_DT_VERSYM, place.version_symbols),
-            (_DT_VERDEF, place.version_definitions),
-            (_DT_VERDEFNUM, version_count + 1),
+            (elf.DT_VERSYM, place.version_symbols),
+            (elf.DT_VERDEF, place.version_definitions),
+            (elf.DT_VERDEFNUM, version_count + 1),
         ]
     rows.append((0, 0))
-    return b"".join(struct.pack("<QQ", tag, value) for tag, value in rows)
+    return b"".join(elf.DYNAMIC_ENTRY.pack(tag, value) for tag, value in rows)

@@ -9,6 +9,7 @@ import struct
 from hipgraph_cb.abi.hsa.aql import KERNARG_ALIGNMENT
 from hipgraph_cb.abi.hsa.attributes import ExecutableInfo, Profile, RoundingMode, Segment, SymbolInfo, SymbolKind
 from hipgraph_cb.abi.hsa.status import Status
+from hipgraph_cb.abi.kernel_descriptor import DYNAMIC_STACK
 from hipgraph_cb.virtual.callbacks import CallError
 from hipgraph_cb.virtual.hsa.function_table import HANDLE, INT, POINTER, SIZE, api
 from hipgraph_cb.virtual.hsa.native import load_text, load_u64s, require, store_bytes, store_u32, store_u64
@@ -20,7 +21,6 @@ _SymbolCallback = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_uint64, ctypes.c_uint6
 _AgentSymbolCallback = ctypes.CFUNCTYPE(
     ctypes.c_int, ctypes.c_uint64, ctypes.c_uint64, ctypes.c_uint64, ctypes.c_size_t
 )
-_DYNAMIC_STACK = 1 << 11  # of kernel_code_properties
 
 
 @api("hsa_code_object_reader_create_from_memory", POINTER, SIZE, POINTER)
@@ -250,7 +250,7 @@ def _of_kernel(symbol: Symbol) -> dict[int, bytes]:
         SymbolInfo.KERNEL_KERNARG_SEGMENT_ALIGNMENT: _u32(alignment),
         SymbolInfo.KERNEL_GROUP_SEGMENT_SIZE: _u32(export.group_segment_size),
         SymbolInfo.KERNEL_PRIVATE_SEGMENT_SIZE: _u32(export.private_segment_size),
-        SymbolInfo.KERNEL_DYNAMIC_CALLSTACK: bytes((bool(export.descriptor.kernel_code_properties & _DYNAMIC_STACK),)),
+        SymbolInfo.KERNEL_DYNAMIC_CALLSTACK: bytes((bool(export.descriptor.kernel_code_properties & DYNAMIC_STACK),)),
         SymbolInfo.KERNEL_CALL_CONVENTION: _u32(0),
         SymbolInfo.KERNEL_OBJECT: _u64(symbol.address),
     }

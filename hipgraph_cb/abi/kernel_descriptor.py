@@ -7,6 +7,13 @@ from dataclasses import dataclass
 
 DESCRIPTOR_SIZE = 64
 _LAYOUT = struct.Struct("<III4xq20xIIIHHI")
+PRIVATE_SEGMENT_BUFFER, DISPATCH_PTR, QUEUE_PTR, KERNARG_SEGMENT_PTR, DISPATCH_ID, FLAT_SCRATCH_INIT = (
+    1 << bit for bit in range(6)
+)
+PRIVATE_SEGMENT_SIZE = 1 << 6
+"""Bits of kernel_code_properties: which values a wave finds in its first scalar registers, in this order."""
+WAVEFRONT_SIZE_32, DYNAMIC_STACK = 1 << 10, 1 << 11
+"""The others of them."""
 
 
 @dataclass(frozen=True)
@@ -41,4 +48,4 @@ class KernelDescriptor:
 
     @property
     def wavefront_size(self) -> int:
-        return 32 if self.kernel_code_properties & 0x400 else 64
+        return 32 if self.kernel_code_properties & WAVEFRONT_SIZE_32 else 64

@@ -35,7 +35,7 @@ def compare(watched: Watched, stream: Any, bindings: Sequence[Any] | None) -> No
     if bindings is not None or not former:
         table = resolve(recording, bindings, objects=watched.objects, owner=program.device)
     written = Written(recording, watched.objects, table)
-    memory = _Memory(_ranges(recording, written, [*table.values(), *_open(former)]))
+    memory = _Stretches(_ranges(recording, written, [*table.values(), *_open(former)]))
     trial = _Trial(watched, memory)
     graph = trial.bytes_after(lambda: program.replay(stream, bindings))
     calls = trial.bytes_after(lambda: program.replay(stream, mode="stream"))
@@ -58,27 +58,27 @@ def _open(table: Mapping[int, BoundRange]) -> Iterator[BoundRange]:
     return (bound for bound in table.values() if not bound.buffer.closed)
 
 
-class _Memory:
+class _Stretches:
     """The stretch of each buffer from the first byte to the last that is written."""
 
     def __init__(self, ranges: Iterable[BoundRange]) -> None:
-        self.stretches: dict[Any, tuple[int, int]] = {}
+        self.by_buffer: dict[Any, tuple[int, int]] = {}
         for buffer, offset, length in ranges:
-            start, end = self.stretches.get(buffer, (offset, offset))
-            self.stretches[buffer] = min(start, offset), max(end, offset + length)
+            start, end = self.by_buffer.get(buffer, (offset, offset))
+            self.by_buffer[buffer] = min(start, offset), max(end, offset + length)
 
     def read(self) -> dict[Any, NDArray[Any]]:
-        return {buffer: buffer.view(start, end - start).to_host() for buffer, (start, end) in self.stretches.items()}
+        return {buffer: buffer.view(start, end - start).to_host() for buffer, (start, end) in self.by_buffer.items()}
 
     def write(self, contents: Mapping[Any, NDArray[Any]]) -> None:
-        for buffer, (start, end) in self.stretches.items():
+        for buffer, (start, end) in self.by_buffer.items():
             buffer.view(start, end - start).write(contents[buffer])
 
 
 class _Trial:
     """Runs of one program and of others like it, all from the same bytes and the same states of events."""
 
-    def __init__(self, watched: Watched, memory: _Memory) -> None:
+    def __init__(self, watched: Watched, memory: _Stretches) -> None:
         self._device = watched.program.device
         self._memory = memory
         self._before = memory.read()
@@ -97,8 +97,10 @@ class _Trial:
 class _Difference:
     """Which bytes two runs left different, so far as no command has been found for them."""
 
-    def __init__(self, memory: _Memory, graph: Mapping[Any, NDArray[Any]], calls: Mapping[Any, NDArray[Any]]) -> None:
-        self._stretches = memory.stretches
+    def __init__(
+        self, memory: _Stretches, graph: Mapping[Any, NDArray[Any]], calls: Mapping[Any, NDArray[Any]]
+    ) -> None:
+        self._stretches = memory.by_buffer
         self._graph = graph
         self._calls = calls
         self._masks = {buffer: graph[buffer] != calls[buffer] for buffer in graph}

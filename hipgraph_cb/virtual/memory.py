@@ -137,6 +137,10 @@ class Memory:
         """Leave the arena mapped until the process is gone: C code may read signals after the interpreter has ended."""
         ctypes.pythonapi.Py_IncRef(ctypes.py_object(self._map))
 
+    def is_inside(self, address: int) -> bool:
+        """Whether the arena holds the byte at `address`, live or not."""
+        return self.base <= address < self.base + self.capacity
+
     @property
     def live_bytes(self) -> int:
         """The sum of the sizes of all live allocations."""

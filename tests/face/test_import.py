@@ -2,6 +2,9 @@
 
 import subprocess
 import sys
+from pathlib import Path
+
+from hipgraph_cb import abi
 
 HEAVY = ("numpy", "hip", "rocm", "elftools", "flatbuffers", "msgpack", "ctypes")
 
@@ -26,3 +29,12 @@ def test_the_public_names_resolve_on_first_use() -> None:
 def test_verifying_needs_no_gpu_library() -> None:
     loaded = modules_after("from hipgraph_cb.code_object.verify import verify, inspect")
     assert loaded.isdisjoint({"hip", "rocm", "ctypes", "numpy"})
+
+
+def test_header_facts_load_nothing_else_of_the_package_and_no_library() -> None:
+    names = [path.stem for path in Path(abi.__file__).parent.glob("*.py") if path.stem != "__init__"]
+    names += [f"{path.parent.name}.{path.stem}" for path in Path(abi.__file__).parent.glob("*/*.py")]
+    loaded = modules_after("\n".join(f"import hipgraph_cb.abi.{name}" for name in names))
+    assert loaded.isdisjoint({"numpy", "hip", "rocm", "elftools"})
+    house = {name for name in loaded if name.startswith("hipgraph_cb.") and not name.startswith("hipgraph_cb.abi")}
+    assert house == {"hipgraph_cb.version"}

@@ -19,7 +19,7 @@ _FLAGS = 0x1 | 0x2 | 0x4 | 0x8 | 0x80000000
 def host_register(runtime: HipRuntime, address: int, size: int, flags: int) -> None:
     require(address and size and not flags & ~_FLAGS)
     allocations = runtime.allocations
-    require(not allocations.is_in_arena(address), note="memory that HIP made cannot be registered")
+    require(not allocations.memory.is_inside(address), note="memory that HIP made cannot be registered")
     for known in allocations.registered.values():
         if address < known.host + known.size and known.host < address + size:
             raise CallError(Code.HOST_MEMORY_ALREADY_REGISTERED, f"{known.size} bytes at {known.host:#x} are known")

@@ -127,10 +127,9 @@ class Allocations:
         exact = self._known.get(address)
         if exact is not None:
             return exact
-        memory = self.memory
-        if not memory.base <= address < memory.base + memory.capacity:
+        if not self.memory.is_inside(address):
             return self._registered_at(address) if self.registered else None
-        found = memory.find(address)
+        found = self.memory.find(address)
         if found is None:
             return self._holding(self._dormant, address) if self._dormant else None
         return self._known.get(found.address, self._internal(found.address, found.size))
@@ -167,10 +166,6 @@ class Allocations:
     def is_registered(self, allocation: DeviceAllocation) -> bool:
         """It was made by `allocate`, so it may be freed; a module's memory may not."""
         return self._known.get(allocation.address) is allocation
-
-    def is_in_arena(self, address: int) -> bool:
-        """`address` is a device address, live or not."""
-        return self.memory.base <= address < self.memory.base + self.memory.capacity
 
     @staticmethod
     def _internal(address: int, size: int) -> DeviceAllocation:

@@ -154,7 +154,7 @@ def copy_row(runtime: HipRuntime, destination: int, source: int, size: int) -> N
     if allocations.registered:
         destination, source = allocations.host_address(destination), allocations.host_address(source)
     for address in (source, destination):
-        if allocations.is_in_arena(address):
+        if allocations.memory.is_inside(address):
             runtime.memory.bytes(address, size)
     ctypes.memmove(destination, source, size)
 
@@ -207,7 +207,7 @@ class WaitEvent:
 def refuse_freed(runtime: HipRuntime, address: int) -> None:
     """A device address without a live allocation: AMD's runtime takes it for host memory and crashes."""
     allocations = runtime.allocations
-    if allocations.is_in_arena(address) and allocations.find(address) is None:
+    if allocations.memory.is_inside(address) and allocations.find(address) is None:
         raise CallError(
             Code.INVALID_VALUE, f"{address:#x} is not device memory any more: {runtime.memory.describe(address)}"
         )

@@ -132,7 +132,7 @@ def memory_pool_can_migrate(runtime: HsaRuntime, source: int, destination: int, 
 def memory_lock(runtime: HsaRuntime, address: int, size: int, agents: int, count: int, out: int) -> None:
     require(address and size and out)
     require(bool(agents) == (count > 0))
-    require(not runtime.pool_memory.is_device_address(address), note="this is device memory already")
+    require(not runtime.memory.is_inside(address), note="this is device memory already")
     handles = load_u64s(agents, count) if agents else list(runtime.agents)
     allowed = tuple(runtime.agent(handle).handle for handle in handles)
     runtime.pool_memory.locked[address] = LockedRange(address, size, allowed)

@@ -70,7 +70,7 @@ class PoolMemory:
     def find(self, address: int) -> PoolAllocation | None:
         """The allocation that holds the byte at `address`."""
         exact = self.allocations.get(address)
-        if exact is not None or not self.is_device_address(address):
+        if exact is not None or not self._memory.is_inside(address):
             return exact
         found = self._memory.find(address)
         return None if found is None else self.allocations.get(found.address)
@@ -80,10 +80,6 @@ class PoolMemory:
             if locked.address <= address < locked.address + locked.size:
                 return locked
         return None
-
-    def is_device_address(self, address: int) -> bool:
-        memory = self._memory
-        return memory.base <= address < memory.base + memory.capacity
 
     def check_range(self, address: int, size: int) -> None:
         """Refuse a range that is partly in device memory and not inside one live allocation there."""

@@ -1,6 +1,6 @@
 """Reading a DLPack capsule: the structs of the DLPack C header, versions 0 and 1.
 
-The capsule is not consumed: as long as it lives the memory does, and when it goes its own destructor tells the
+The capsule is not consumed: the memory lives as long as it does, and its own destructor releases the memory to the
 producer.
 """
 
@@ -75,14 +75,14 @@ class Tensor(NamedTuple):
 
 
 class CapsuleError(Exception):
-    """The capsule is none that can be read; the text says why."""
+    """The capsule cannot be read; the text says why."""
 
 
 def read_capsule(capsule: Any) -> Tensor:
     """The tensor in a capsule, which has to outlive every use of the memory.
 
     Raises:
-        CapsuleError: no capsule, one that was consumed, or of a version that nobody knew when this was written.
+        CapsuleError: no capsule, one that was consumed, or of an unknown version.
     """
     for name, versioned in ((b"dltensor_versioned", True), (b"dltensor", False)):
         if _is_valid(capsule, name):

@@ -1,4 +1,4 @@
-"""Host data that has no buffer protocol of its own but tells in another way where its bytes are."""
+"""Host data that has no buffer protocol of its own but says in another way where its bytes are."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ def host_array(data: object) -> Any:
         if device is not None and device()[0] in DLPACK_HOST_DEVICES:
             return numpy.from_dlpack(data)  # type: ignore[arg-type]
     except (TypeError, ValueError, BufferError, AttributeError, RuntimeError):
-        pass  # it offers what it cannot give: the caller says what would be taken
+        pass  # it offers an interface that fails: the caller says what is allowed
     return None
 
 
 def is_device_memory(data: object) -> bool:
-    """Whether `data` says of itself that it lies on a GPU. Asks for no synchronisation."""
+    """Whether `data` says of itself that it is on a GPU. Asks for no synchronisation."""
     try:
         device = getattr(data, "__dlpack_device__", None)
         if device is not None:

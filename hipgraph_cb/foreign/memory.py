@@ -16,9 +16,9 @@ from hipgraph_cb.foreign.host import DLPACK_HOST_DEVICES
 
 ACTION = "import_buffer"
 NO_ORDER = -1
-"""The stream that tells a DLPack producer to order nothing."""
+"""The stream that asks a DLPack producer to order nothing."""
 LEGACY_STREAM, PER_THREAD_STREAM = 1, 2
-"""What the stream numbers 1 and 2 of the array interface stand for."""
+"""The streams with the numbers 1 and 2 in the array interface."""
 
 
 class ForeignMemory(NamedTuple):

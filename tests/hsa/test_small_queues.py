@@ -173,7 +173,7 @@ def test_a_bad_packet_is_an_error_that_names_the_command(small, kernels):
         "the error callback of the queue returned 4112 (HSA_STATUS_ERROR_INVALID_CODE_OBJECT)\n"
         "  where: command 1 'broken' in 'step', waiting for the device's own stream, last enqueued: program `step`\n"
     )
-    assert re.search("0x1230 is no kernel", str(caught.value))
+    assert re.search("0x1230 is not a kernel", str(caught.value))
     assert x.to_host(np.uint32).tolist() == [1] * 4
 
 

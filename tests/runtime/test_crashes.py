@@ -26,7 +26,7 @@ def executable_of(hip):
 
 def test_a_function_that_is_none(hip, graph, arguments, params, runtime):
     assert hip.hipGraphAddKernelNode(graph, 0, 0, params.kernel(0x1234, arguments()))[0] == 98
-    assert runtime.fault_report() == "hipGraphAddKernelNode: 0x1234 is no hipFunction_t of a loaded module"
+    assert runtime.fault_report() == "hipGraphAddKernelNode: 0x1234 is not a hipFunction_t of a loaded module"
 
 
 def test_a_box_in_the_wrong_direction(hip, graph, block, executable_of, runtime):

@@ -42,12 +42,12 @@ GROUPS = (
     ),
     AbsentGroup(
         "external memory and semaphores",
-        "there is no other device whose they could be",
+        "there is no other device that they could belong to",
         r"hip.*External(Memory|Semaphore).*",
     ),
     AbsentGroup(
         "virtual memory management",
-        "a device address is an address of the host, so ranges cannot be mapped anew",
+        "a device address is an address of the host, so ranges cannot be mapped again",
         r"hipMem(AddressFree|AddressReserve|Create|GetAccess|GetAllocationGranularity|Map|Release|SetAccess|Unmap|"
         r"GetAllocationPropertiesFromHandle|RetainAllocationHandle)",
     ),

@@ -22,13 +22,13 @@ NOT_COPIED = MappingProxyType(
             "AMD's runtime crashes in hipGraphInstantiate (memset) or hipGraphLaunch (memcpy); here both return "
             "hipErrorInvalidValue"
         ),
-        "handles that are none": (
-            "AMD's runtime crashes on a func that is no hipFunction_t and on a graph that was destroyed; here they are "
-            "hipErrorInvalidDeviceFunction and hipErrorInvalidValue"
+        "invalid handles": (
+            "AMD's runtime crashes on a func that is not a hipFunction_t and on a graph that was destroyed; here they "
+            "are hipErrorInvalidDeviceFunction and hipErrorInvalidValue"
         ),
         "truncated code objects": "AMD's runtime crashes; here hipModuleLoadData returns hipErrorInvalidImage",
         "unloaded modules": (
-            "AMD's runtime executes what lies in the freed memory; here the wait behind the launch returns "
+            "AMD's runtime executes what is in the freed memory; here the wait behind the launch returns "
             "hipErrorIllegalAddress"
         ),
     }

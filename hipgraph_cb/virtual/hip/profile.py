@@ -19,7 +19,7 @@ class Profile:
         driver_node_needs_context: hipDrvGraphAdd*Node refuses a NULL context.
         driver_copy_accepts_no_width, driver_copy_accepts_unified: HIP_MEMCPY3D with width 0, with type Unified.
         copy_accepts_no_pitch: hipMemcpy3DParms with pitch 0 and xsize 0.
-        launch_on_unknown_stream: what hipGraphLaunch of an empty graph says of a stream that is none.
+        launch_on_unknown_stream: what hipGraphLaunch of an empty graph returns for a handle that is not a stream.
         copy_params_of_1d_nodes: hipGraphMemcpyNodeGetParams fills them in (else zeros).
     """
 

@@ -45,7 +45,7 @@ def api(name: str, *arguments: Any, before_init: bool = False, **options: Any) -
 
 
 def value(name: str, *arguments: Any, result: Any, on_error: int = 0) -> Callable[[Function], Function]:
-    """Export the decorated function, whose result is no status."""
+    """Export the decorated function, whose result is not a status."""
     return _export(name, *arguments, result=result, on_error=on_error, remembers=False, fallback=on_error)
 
 

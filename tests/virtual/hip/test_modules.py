@@ -111,7 +111,7 @@ def test_what_is_no_function_is_refused(hip, runtime):
     launch = [1, 1, 1, 64, 1, 1, 0, None, arguments.table, None]
     assert code_of(hip.hipModuleLaunchKernel(None, *launch)) == 200
     assert code_of(hip.hipModuleLaunchKernel(0x1234, *launch)) == 98
-    assert runtime.fault_report() == "hipModuleLaunchKernel: 0x1234 is no hipFunction_t of a loaded module"
+    assert runtime.fault_report() == "hipModuleLaunchKernel: 0x1234 is not a hipFunction_t of a loaded module"
 
 
 def test_the_code_object_for_the_device_is_taken_from_a_bundle(hip):

@@ -30,13 +30,13 @@ DISPATCHES = {
     "too much LDS": ({"group_segment_size": 65537}, INVALID_ALLOCATION),
     "too much scratch": ({"private_segment_size": 1 << 20}, OUT_OF_RESOURCES),
     "arguments at an odd place": ({"kernarg": 8}, INVALID_ARGUMENT),
-    "a completion signal that is none": ({"completion": DEAD}, INVALID_SIGNAL),
+    "an invalid completion signal": ({"completion": DEAD}, INVALID_SIGNAL),
 }
 BARRIERS = {
-    "a barrier for a signal that is none": (barrier(DEAD), INVALID_SIGNAL),
-    "an OR for a signal that is none": (barrier(DEAD, kind=5), INVALID_SIGNAL),
+    "a barrier for an invalid signal": (barrier(DEAD), INVALID_SIGNAL),
+    "an OR for an invalid signal": (barrier(DEAD, kind=5), INVALID_SIGNAL),
     "reserved fields of a barrier": (barrier()[:2] + b"\1" + barrier()[3:], INVALID_PACKET_FORMAT),
-    "a barrier value for a signal that is none": (barrier_value(DEAD, 0, 0), INVALID_SIGNAL),
+    "a barrier value for an invalid signal": (barrier_value(DEAD, 0, 0), INVALID_SIGNAL),
     "a barrier value with condition 4": (barrier_value(0, 4, 0), INVALID_PACKET_FORMAT),
     "a vendor-specific packet of another format": (bytes((0, 0, 1)) + bytes(61), INVALID_PACKET_FORMAT),
 }
@@ -117,7 +117,7 @@ def test_the_read_index_names_the_packet_that_failed_also_when_it_overtook_other
         queue.wait_for_error()
         indices.add(queue.read_index)
         assert library.fault_report().endswith(
-            f"packet {queue.read_index}: packet type {90 + queue.read_index} is none that a kernel queue takes"
+            f"packet {queue.read_index}: packet type {90 + queue.read_index} is not one that a kernel queue takes"
         )
     library.reseed(0)
     assert len(indices) > 1
@@ -143,7 +143,7 @@ def test_a_queue_without_a_callback_only_stops(client, library):
     deadline = time.monotonic() + 10
     while "packet type 99" not in (library.fault_report() or "") and time.monotonic() < deadline:
         time.sleep(0.01)
-    assert library.fault_report().endswith("packet 0: packet type 99 is none that a kernel queue takes")
+    assert library.fault_report().endswith("packet 0: packet type 99 is not one that a kernel queue takes")
     assert client.hsa.hsa_queue_destroy(address) == 0
 
 

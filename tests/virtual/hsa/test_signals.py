@@ -160,7 +160,7 @@ def test_using_a_dead_signal_is_explained(client, library):
     signal = out(client.hsa.hsa_signal_create, 1, 0, None)
     client.hsa.hsa_signal_destroy(signal)
     client.hsa.hsa_signal_store_relaxed(signal, 0)
-    assert library.fault_report() == f"hsa_signal_store_relaxed: {signal:#x} is no live signal"
+    assert library.fault_report() == f"hsa_signal_store_relaxed: {signal:#x} is not a live signal"
 
 
 def test_the_place_of_a_destroyed_signal_is_reused_late(client):

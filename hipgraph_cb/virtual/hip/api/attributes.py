@@ -1,4 +1,4 @@
-"""Launch attributes of kernel nodes and streams: kept, and told again. None of them changes what this device does."""
+"""Launch attributes of kernel nodes and streams: kept and returned. None of them changes what this device does."""
 
 from __future__ import annotations
 

@@ -168,7 +168,7 @@ def graph_add_child_graph_node(
 
 
 class ChildGraph(Empty):
-    """Stands for a graph inside a node."""
+    """The handle of a graph inside a node."""
 
     kind = NodeKind.GRAPH
     label = "child graph"

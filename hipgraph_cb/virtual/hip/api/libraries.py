@@ -48,7 +48,7 @@ _LOAD = (POINTER, POINTER, UINT, POINTER, POINTER, UINT)
 
 def _load(runtime: HipRuntime, out: int, code: bytes) -> None:
     library = Library(code)
-    library.on(runtime, runtime.gpu.ordinal)  # refuses what is no code for this device
+    library.on(runtime, runtime.gpu.ordinal)  # refuses what is not code for this device
     library.handle = runtime.libraries.add(library)
     store_pointer(out, library.handle)
 

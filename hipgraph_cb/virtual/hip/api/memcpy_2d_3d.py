@@ -35,7 +35,7 @@ class _Side:
 
 
 def _check_reach(runtime: HipRuntime, side: _Side, width: int, height: int, depth: int) -> None:
-    """All rows lie in the allocation that they begin in."""
+    """All rows have to be in the allocation that they begin in."""
     refuse_freed(runtime, side.address)
     allocation = runtime.allocations.find(side.address)
     if allocation is None or not (width and height and depth):

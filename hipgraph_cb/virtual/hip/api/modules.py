@@ -35,7 +35,7 @@ class Module:
 
 
 def load_module(runtime: HipRuntime, gpu: Gpu, read: Callable[[], bytes]) -> Module:
-    """The code object that `read` gives, on a device; what is none is an invalid image."""
+    """The code object that `read` gives, on a device; anything else is an invalid image."""
     try:
         executable = verify(read(), gpu.target)
         loaded = load(runtime.memory, executable, label="code object")

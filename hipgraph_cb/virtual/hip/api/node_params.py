@@ -1,4 +1,4 @@
-"""Memcpy nodes of boxes, the driver interface's nodes, and the parameters that nodes tell."""
+"""Memcpy nodes of boxes, the driver interface's nodes, and the parameters that nodes return."""
 
 from __future__ import annotations
 

@@ -32,7 +32,7 @@ _WRAPPER_SIZE = 24
 
 @dataclass
 class FatBinary:
-    """One registered fat binary: where its bundle lies, and its modules by device ordinal."""
+    """One registered fat binary: where its bundle is, and its modules by device ordinal."""
 
     address: int
     modules: dict[int, Module] = field(default_factory=dict)

@@ -60,7 +60,7 @@ def stream_synchronize(runtime: HipRuntime, handle: int) -> None:
 @api("hipStreamQuery", HANDLE)
 @api("hipStreamQuery_spt", HANDLE)
 def stream_query(runtime: HipRuntime, handle: int) -> int:
-    """The answer may take a moment, which the worker gets: who asks again and again would take it from the work."""
+    """Waits a moment for the answer, so that a program that polls does not take that time from the worker."""
     stream = runtime.stream(handle)
     forbid_in_capture(stream)
 

@@ -51,11 +51,11 @@ class Capture:
         return node
 
     def record_event(self, stream: Stream, event: Event) -> None:
-        """The event stands for the end of this stream; a stream that waits for it joins the capture."""
+        """The event is recorded at the end of this stream; a stream that waits for it joins the capture."""
         event.record_captured(self, self.ends[stream])
 
     def wait_event(self, stream: Stream, event: Event) -> None:
-        """The next call on `stream`, which takes part from now on, depends on what the event stands for."""
+        """The next call on `stream`, which takes part from now on, depends on the nodes that the event is behind."""
         stream.capture = self
         ends = self.ends.setdefault(stream, [])
         ends.extend(node for node in event.captured_nodes if node not in ends)

@@ -1,4 +1,4 @@
-"""An event: what it stands for, and when that was over."""
+"""An event: which work it was recorded behind, and when that was done."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ class Event:
     """One event of a device.
 
     Attributes:
-        operation: the operation it stands for, or None when that was over at the time of recording.
+        operation: the work it was recorded behind, or None when that was done at the time of recording.
         was_recorded: it has been recorded at least once.
         capture, captured_nodes: where it was recorded last, if that was in a capture, and behind which nodes.
     """
@@ -38,7 +38,7 @@ class Event:
         self._time = time.perf_counter()
 
     def record_captured(self, capture: Capture, nodes: list[Node]) -> None:
-        """Recorded on a stream that is being captured: it stands for nodes of the graph."""
+        """Recorded on a stream that is being captured: it is then complete when those nodes of the graph are."""
         self.was_recorded = True
         self.operation = None
         self.capture = capture
@@ -54,5 +54,5 @@ class Event:
 
     @property
     def seconds(self) -> float:
-        """When what it stands for was over, by `time.perf_counter`."""
+        """When its work was done, by `time.perf_counter`."""
         return self._time if self.operation is None else self.operation.finished

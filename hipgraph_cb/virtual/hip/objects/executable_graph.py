@@ -114,7 +114,7 @@ class ExecutableGraph:
         self._plan = None
 
     def prepare(self) -> list[Work]:
-        """What a launch runs, as it is now. Computed anew after a change; a launch under way keeps its list."""
+        """What a launch runs, as it is now. Computed again after a change; a launch under way keeps its list."""
         if self._plan is None:
             plan = [work if enabled else _EMPTY for work, enabled in zip(self.works, self.is_enabled, strict=True)]
             self._plan = plan
@@ -139,7 +139,7 @@ class ExecutableGraph:
         return [event.operation for event in self.awaited if event.operation is not None]
 
     def record_events(self, operation: Operation) -> None:
-        """From its launch on, each event that a node records stands for the launch, until the node has run."""
+        """From its launch on, each event that a node records is pending, until the node has run."""
         for work, enabled in zip(self.works, self.is_enabled, strict=True):
             if enabled and work.kind is NodeKind.EVENT_RECORD:
                 work.event.record(operation)  # type: ignore[attr-defined]

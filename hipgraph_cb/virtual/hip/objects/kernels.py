@@ -45,7 +45,7 @@ _EMPTY_PACKET_ROOM = PACKET_SIZE + _QUEUE_SIZE
 
 
 class Function:
-    """A kernel of a loaded module, as a hipFunction_t stands for it.
+    """What a hipFunction_t is: a kernel of a loaded module.
 
     Attributes:
         is_unloaded: its module is gone, and graphs that still launch it fail.
@@ -136,7 +136,7 @@ class KernelLaunch:
         )
 
     def _image(self, launch: Launch) -> bytes:
-        """The dispatch packet of a launch, an empty queue descriptor and the arguments, as they lie in memory."""
+        """The dispatch packet of a launch, an empty queue descriptor and the arguments, as they are in memory."""
         export = self.function.export
         packet = _DISPATCH_PACKET.pack(
             _DISPATCH_PACKET_HEADER,
@@ -170,7 +170,7 @@ def make_launch(
     """The launch that these C arguments describe; the order of the checks is that of AMD's runtime."""
     function = runtime.functions.get(handle)
     if function is None:
-        raise CallError(Code.INVALID_DEVICE_FUNCTION, f"{handle:#x} is no hipFunction_t of a loaded module")
+        raise CallError(Code.INVALID_DEVICE_FUNCTION, f"{handle:#x} is not a hipFunction_t of a loaded module")
     require(not (parameters and extra))
     check_shape(runtime, function, grid, block, dynamic_lds)
     layout = function.export.layout

@@ -54,7 +54,7 @@ class Stream:
 
     @property
     def has_failed(self) -> bool:
-        """Its last operation failed, and no wait has told so yet."""
+        """Its last operation failed, and no wait has reported it yet."""
         return self.last is not None and self.last.failure is not None
 
     def pending(self) -> list[Operation]:
@@ -63,7 +63,7 @@ class Stream:
         return [*own, *self.waits, *self._neighbours()]
 
     def group(self) -> list[Stream]:
-        """The streams whose failures a wait for this one tells: for the null stream, all that it is in order with."""
+        """The streams whose failures a wait for this one reports: for the null stream, all that it is in order with."""
         if not self.is_null:
             return [self]
         return [stream for stream in self.gpu.streams if stream.is_blocking]
@@ -80,7 +80,7 @@ class Stream:
 
 
 def wait_for_streams(gate: CallGate, streams: Iterable[Stream]) -> None:
-    """Wait until everything enqueued on these streams is over; a failure is told once, by raising `CallError`."""
+    """Wait until everything enqueued on these streams is over; a failure is reported once, by raising `CallError`."""
     waited = list(streams)
     operations = [operation for stream in waited for operation in stream.pending() if not operation.is_done]
     if operations:

@@ -180,7 +180,7 @@ class HostCall:
 
 @dataclass(frozen=True)
 class RecordEvent:
-    """Ends what an event stands for since the launch of its graph. (On a stream the event refers to the operation.)"""
+    """Completes an event that the launch of its graph has started. (On a stream the event refers to the operation.)"""
 
     event: Event
     kind: ClassVar[NodeKind] = NodeKind.EVENT_RECORD
@@ -194,7 +194,7 @@ class RecordEvent:
 
 @dataclass(frozen=True)
 class WaitEvent:
-    """Holds a graph back until what the event stood for, when the graph was launched, is over."""
+    """Holds a graph back until the work behind which the event was recorded, before the launch, is done."""
 
     event: Event
     kind: ClassVar[NodeKind] = NodeKind.WAIT_EVENT

@@ -208,7 +208,7 @@ def isa_get_info(runtime: HsaRuntime, handle: int, attribute: int, index: int, o
 def _agent_of_isa(runtime: HsaRuntime, handle: int) -> Agent:
     agent = runtime.isas.get(handle)
     if agent is None:
-        raise CallError(Status.INVALID_ISA, f"{handle:#x} is no instruction set")
+        raise CallError(Status.INVALID_ISA, f"{handle:#x} is not an instruction set")
     return agent
 
 

@@ -108,7 +108,7 @@ def memory_async_copy_rect(
 
 
 def _rows(pitched: int, offset: int) -> Callable[[int, int], int]:
-    """Where a row of a slice lies, by hsa_pitched_ptr_t and hsa_dim3_t."""
+    """Where a row of a slice is, by hsa_pitched_ptr_t and hsa_dim3_t."""
     base, pitch, slice_size = load_u64s(pitched, 3)
     x, y, z = load_u32s(offset, 3)
     return lambda row, plane: base + x + (y + row) * pitch + (z + plane) * slice_size
@@ -121,7 +121,7 @@ def _rows(pitched: int, offset: int) -> Callable[[int, int], int]:
 def memory_async_copy_on_engine(runtime: HsaRuntime, *arguments: int) -> None:
     """Every engine is the worker."""
     engine = arguments[8]
-    require(engine and not engine & (engine - 1), note=f"engine {engine:#x} is no single engine")
+    require(engine and not engine & (engine - 1), note=f"engine {engine:#x} is not a single engine")
     memory_async_copy(runtime, *arguments[:8])
 
 

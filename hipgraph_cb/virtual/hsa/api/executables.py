@@ -202,7 +202,7 @@ def symbol_get_info(runtime: HsaRuntime, handle: int, attribute: int, out: int) 
     if value is None:
         value = (_of_variable(symbol) if symbol.kernel is None else _of_kernel(symbol)).get(attribute)
     if value is None:
-        raise CallError(Status.INVALID_ARGUMENT, f"symbol attribute {attribute} is none of {symbol.name}")
+        raise CallError(Status.INVALID_ARGUMENT, f"symbol attribute {attribute} does not exist for {symbol.name}")
     store_bytes(out, value)
 
 

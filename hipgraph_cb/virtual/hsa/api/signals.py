@@ -123,7 +123,7 @@ def _wait(
 
 def signal_wait(runtime: HsaRuntime, handle: int, condition: int, compare: int, timeout: int, hint: int) -> int:
     if condition not in range(len(CONDITIONS)):
-        raise CallError(0, f"{condition} is no signal condition")
+        raise CallError(0, f"{condition} is not a signal condition")
     if timeout or not runtime.signals.holds(handle, condition, compare):
         _wait(runtime, [handle], [condition], [compare], timeout)
     return runtime.signals.load(handle)

@@ -1,6 +1,6 @@
-"""Reading packets: what a kernel dispatch says, and whether a barrier packet is through.
+"""Reading packets: what a kernel dispatch says, and whether a barrier packet is satisfied.
 
-A malformed packet is told by the status with which AMD's runtime tells it through the queue's error callback.
+A malformed packet is reported through the queue's error callback, with the status that AMD's runtime gives it.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from hipgraph_cb.virtual.worker import Operation
 
 MAX_SCRATCH = 131_056
-"""Bytes of scratch of one lane: 8191 KiB a wave is the most that the hardware can be told."""
+"""Bytes of scratch of one lane: 8191 KiB a wave is the most that a wave's register can hold."""
 
 
 class PacketError(Exception):
@@ -69,7 +69,7 @@ def read_dispatch(runtime: HsaRuntime, queue: Queue, slot: int) -> Dispatch:
     """The dispatch that the packet at `slot` describes.
 
     Raises:
-        PacketError: it is malformed, or asks for what the device or the kernel has not.
+        PacketError: it is malformed, or asks for what the device or the kernel does not have.
     """
     packet = DispatchPacket.from_address(slot)
     kernel = _kernel(runtime, queue, packet)
@@ -103,7 +103,7 @@ def _kernel(runtime: HsaRuntime, queue: Queue, packet: DispatchPacket) -> Loaded
     ordinal, kernel = runtime.kernels.get(packet.kernel_object, (None, None))
     if kernel is None:
         raise PacketError(
-            Status.INVALID_CODE_OBJECT, f"{packet.kernel_object:#x} is no kernel of a frozen executable that is loaded"
+            Status.INVALID_CODE_OBJECT, f"{packet.kernel_object:#x} is not a kernel of a frozen, loaded executable"
         )
     if ordinal != queue.gpu.ordinal:
         raise PacketError(
@@ -148,13 +148,13 @@ def _check_segments(packet: DispatchPacket, kernel: LoadedKernel, lds: int) -> N
     if packet.kernarg_address % KERNARG_ALIGNMENT:
         raise PacketError(
             Status.INVALID_ARGUMENT,
-            f"kernel {kernel.name}: the kernarg address {packet.kernarg_address:#x} is no multiple of "
+            f"kernel {kernel.name}: the kernarg address {packet.kernarg_address:#x} is not a multiple of "
             f"{KERNARG_ALIGNMENT}",
         )
 
 
 def is_satisfied(runtime: HsaRuntime, slot: int) -> bool:
-    """Whether a barrier packet is through. A malformed one counts as such: it fails when its turn comes."""
+    """Whether a barrier packet waits no longer. A malformed one does not: it fails when its turn comes."""
     packet = BarrierPacket.from_address(slot)
     kind = packet.header & TYPE_MASK
     if kind not in (BARRIER_AND, BARRIER_OR):
@@ -180,7 +180,7 @@ def check_barrier(runtime: HsaRuntime, slot: int) -> None:
     """Refuse a malformed barrier packet.
 
     Raises:
-        PacketError: a signal is none, or a vendor-specific packet is of an unknown format.
+        PacketError: a signal is not live, or a vendor-specific packet is of an unknown format.
     """
     packet = BarrierPacket.from_address(slot)
     if packet.header & TYPE_MASK in (BARRIER_AND, BARRIER_OR):
@@ -198,4 +198,6 @@ def check_barrier(runtime: HsaRuntime, slot: int) -> None:
         signals = [value.signal]
     for signal in signals:
         if signal and signal not in runtime.signals:
-            raise PacketError(Status.INVALID_SIGNAL, f"a barrier packet waits for {signal:#x}, which is no live signal")
+            raise PacketError(
+                Status.INVALID_SIGNAL, f"a barrier packet waits for {signal:#x}, which is not a live signal"
+            )

@@ -1,4 +1,4 @@
-"""A queue: its structures in memory, and the packet processor that works them off.
+"""A queue: its structures in memory, and the packet processor that executes its packets.
 
 The program owns a slot until its header says a valid type, the packet processor from then on until it has made the type
 invalid again. Packets are taken in order; those that no barrier bit or barrier packet holds back may overlap, so a
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 WINDOW = 16
 """How many packets may be under way at once."""
 _HEAD_SIZE = 4096
-"""What lies before the packets: the amd_queue_v2_t, and behind it the word that the doorbell points to."""
+"""What is before the packets: the amd_queue_v2_t, and behind it the word that the doorbell points to."""
 _NO_BELL = (1 << 64) - 1
 """What the doorbell holds before it is rung: the packet before the first, where indices wrap around."""
 _ErrorCallback = ctypes.CFUNCTYPE(None, ctypes.c_int, ctypes.c_size_t, ctypes.c_size_t)
@@ -117,7 +117,7 @@ class Queue:
         self.wake()
 
     def wake(self) -> None:
-        """Have packets worked off that are ready, if nobody is at it. With the lock."""
+        """Have the worker execute packets that are ready, unless it does already. With the lock."""
         if self._operation is not None and not self._operation.is_done:
             return
         if self.is_active and self._candidates():
@@ -168,7 +168,7 @@ class Queue:
                 if kind == INVALID or (header & BARRIER_BIT and found):
                     break
                 if kind in (BARRIER_AND, BARRIER_OR, VENDOR_SPECIFIC):
-                    # Nothing behind it starts before it is through.
+                    # Nothing behind it starts before it is satisfied.
                     if is_satisfied(self._runtime, self._slot(index)):
                         found.append(index)
                     break
@@ -194,7 +194,7 @@ class Queue:
             self._fail(index, error.status, str(error), None)
         except Exception as error:  # noqa: BLE001 - whatever it is, the queue's callback reports it
             self._fail(index, Status.ERROR, "".join(traceback.format_exception(error)).rstrip(), None)
-        # No empty step at the end: it would take a number from the generator at a time that nobody can know.
+        # No empty step at the end: it would take a number from the generator at an unpredictable time.
         self._next = self._candidates() if self.is_active else []
         return not self._next
 
@@ -208,13 +208,13 @@ class Queue:
         elif kind in (BARRIER_AND, BARRIER_OR, VENDOR_SPECIFIC):
             check_barrier(self._runtime, slot)
         else:
-            raise PacketError(Status.INVALID_PACKET_FORMAT, f"packet type {kind} is none that a kernel queue takes")
+            raise PacketError(Status.INVALID_PACKET_FORMAT, f"packet type {kind} is not one that a kernel queue takes")
         self._completion_signal(slot)
 
     def _completion_signal(self, slot: int) -> int:
         handle = ctypes.c_uint64.from_address(slot + DispatchPacket.completion_signal.offset).value
         if handle and handle not in self._runtime.signals:
-            raise PacketError(Status.INVALID_SIGNAL, f"the completion signal {handle:#x} is no live signal")
+            raise PacketError(Status.INVALID_SIGNAL, f"the completion signal {handle:#x} is not a live signal")
         return handle
 
     def _finish(self, index: int, started: int) -> None:

@@ -43,7 +43,7 @@ class HsaRuntime:
         agents: all agents by handle; the CPU is first.
         kernels: by the address of their descriptor: those that packets may name, with the device they are on.
         pending: what waits for signals.
-        event_handlers: pairs of a function's address and its data, to be told of memory faults.
+        event_handlers: pairs of a function's address and its data, to be called for memory faults.
         symbol_addresses: where the library's own functions are, for the tables of extensions.
     """
 
@@ -82,19 +82,19 @@ class HsaRuntime:
     def agent(self, handle: int) -> Agent:
         agent = self.agents.get(handle)
         if agent is None:
-            raise CallError(Status.INVALID_AGENT, f"{handle:#x} is no agent")
+            raise CallError(Status.INVALID_AGENT, f"{handle:#x} is not an agent")
         return agent
 
     def pool(self, handle: int) -> MemoryPool:
         pool = self.pools.get(handle)
         if pool is None:
-            raise CallError(Status.INVALID_MEMORY_POOL, f"{handle:#x} is no memory pool")
+            raise CallError(Status.INVALID_MEMORY_POOL, f"{handle:#x} is not a memory pool")
         return pool
 
     def queue(self, address: int) -> Queue:
         queue = self.queues.get(address)
         if queue is None:
-            raise CallError(Status.INVALID_QUEUE, f"{address:#x} is no queue")
+            raise CallError(Status.INVALID_QUEUE, f"{address:#x} is not a queue")
         return queue
 
     # -- what happens without a call -------------------------------------------------------------------------------
@@ -102,7 +102,7 @@ class HsaRuntime:
     def look_around(self) -> bool:
         """Start what can go on: new packets, met conditions. With the lock, from a worker or after a store.
 
-        Returns whether anybody has to look again without being told.
+        Returns whether a worker has to look again without being asked.
         """
         for queue in self.queues.values():
             queue.wake()
@@ -125,7 +125,7 @@ class HsaRuntime:
         self.look_around()
 
     def memory_fault(self, agent: Agent, address: int) -> None:
-        """Tell the handlers of system events, on the thread for events."""
+        """Report it to the handlers of system events, on the thread for events."""
         event = MemoryFaultEvent(GPU_MEMORY_FAULT_EVENT, agent.handle, address, PAGE_NOT_PRESENT)
         for function, data in self.event_handlers:
             self.events.post(SYSTEM_EVENTS, partial(_EventHandler(function), ctypes.addressof(event), data))

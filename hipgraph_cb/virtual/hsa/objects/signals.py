@@ -21,7 +21,7 @@ _SIZE = ctypes.sizeof(AmdSignal)
 
 
 class Signals:
-    """All live signals. They lie in device memory, in slabs, so kernels can reach them; a slot is reused late."""
+    """All live signals. They are in device memory, in slabs, so kernels can reach them; a slot is reused late."""
 
     def __init__(self, memory: Memory) -> None:
         self._memory = memory
@@ -58,7 +58,7 @@ class Signals:
         self._free.append(handle)
 
     def release_all(self) -> None:
-        """Give all memory back."""
+        """Release all memory."""
         for slab in self._slabs:
             self._memory.free(slab)
         self._live.clear()
@@ -68,7 +68,7 @@ class Signals:
     def check(self, handle: int) -> int:
         """`handle`, if it is a live signal."""
         if handle not in self._live:
-            raise CallError(Status.INVALID_SIGNAL, f"{handle:#x} is no live signal")
+            raise CallError(Status.INVALID_SIGNAL, f"{handle:#x} is not a live signal")
         return handle
 
     def at(self, handle: int) -> AmdSignal:
@@ -88,7 +88,7 @@ class Signals:
 
 
 class Pending:
-    """What waits for signals and is done by somebody else than a waiting call: `start` once `is_ready`."""
+    """Work that waits for signals without a waiting call: `start` once `is_ready`."""
 
     def __init__(self, is_ready: Callable[[], bool], start: Callable[[], None]) -> None:
         self.is_ready = is_ready

@@ -17,6 +17,10 @@ from hipgraph_cb.errors import HipError, HipGraphError, ResourceExhaustedError, 
 
 logger = logging.getLogger("hipgraph_cb.hip")
 
+_SUCCESS = int(Code.SUCCESS)
+"""Every call is compared with it, and a number compares faster than a member of an enumeration."""
+_DONE_OR_NOT = (_SUCCESS, int(Code.NOT_READY))
+
 
 class HipOutOfMemoryError(HipError, ResourceExhaustedError):
     """hipErrorOutOfMemory: also a `MemoryError`."""
@@ -47,7 +51,7 @@ class HipApi:
             result = self._functions[name](*arguments)
         except (RuntimeError, ValueError) as error:
             raise _call_failure(self, name, error) from error
-        if result[0] != Code.SUCCESS:
+        if result[0] != _SUCCESS:
             raise self.error(name, result[0], where)
         if len(result) == 2:
             return result[1]
@@ -68,9 +72,9 @@ class HipApi:
             (code,) = self._functions[name](*arguments)
         except (RuntimeError, ValueError) as error:
             raise _call_failure(self, name, error) from error
-        if code not in (Code.SUCCESS, Code.NOT_READY):
+        if code not in _DONE_OR_NOT:
             raise self.error(name, code, where)
-        return bool(code == Code.SUCCESS)
+        return bool(code == _SUCCESS)
 
     def release(self, name: str, handle: Any) -> None:
         """Call a function that gives a handle back. A failure is logged once, and the handle counts as released."""

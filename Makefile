@@ -40,12 +40,13 @@ check: $(VENV)/.dev
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	PYTHONPATH=. $(BIN)/lint-imports
+	$(BIN)/python tools/built_files.py check
 
 bench: $(VENV)/.dev
 	PYTHONPATH=tests $(BIN)/python -m tests.benchmarks
 
 fixtures:
-	sh tools/build_fixtures.sh
+	$(PYTHON) tools/built_files.py build
 
 clean:
 	rm -rf $(VENV) $(PRODUCERS) build dist .mypy_cache .ruff_cache .pytest_cache

@@ -83,7 +83,7 @@ def _load(report: Report, device: Device) -> Executable:
             "demo: no code object for this device",
             found=str(device.target),
             allowed=", ".join(sorted(file.name.split(".")[1] for file in KERNELS.glob("demo.*.hsaco"))),
-            next_step=f"build {KERNELS / 'demo.cl'} for it with clang (see tools/build_fixtures.sh)",
+            next_step=f"build {KERNELS / 'demo.cl'} for it with clang, as provenance.json beside it says",
         )
     started = time.perf_counter()
     executable = device.load(path)

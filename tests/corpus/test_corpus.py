@@ -37,7 +37,7 @@ def all_launches() -> list[tuple[Path, Case]]:
         launches += [(TRITON / f"{name}.gfx942.hsaco", case) for case in rows]
     for name, rows in cases.iree_cases().items():
         for path in sorted((IREE / name).iterdir()):  # the bare code object and its wrapped forms
-            launches += [(path, case) for case in rows]
+            launches += [(path, case) for case in rows if path.suffix != ".json"]
     return launches
 
 

@@ -1,5 +1,5 @@
 // Our own kernels: fills (for HIP too, where they are asked for), copies, and the patch in front of an indirect dispatch.
-// Plain C: clang -x c --target=amdgcn-amd-amdhsa; see tools/build_fixtures.sh. No hidden arguments are used.
+// Plain C, built by `make fixtures` as provenance.json says. No hidden arguments are used.
 typedef unsigned char u8;
 typedef unsigned short u16;
 typedef unsigned u32;

@@ -1,5 +1,5 @@
 // Passes over the lanes of a register, in machine code. lane_loops.py says what they are for, and calls them.
-// tools/build_fixtures.sh makes lane_loops.x86-64.so of this file.
+// `make fixtures` makes lane_loops.x86-64.so of this file; provenance.json holds the command line.
 //
 // Every function takes numpy arrays as the objects they are and reads shape and strides from their public head
 // (PyArrayObject_fields in numpy/ndarraytypes.h). It returns 0, having written nothing, when an array is of a kind that

@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test test-long test-producers check bench fixtures clean
+.PHONY: demo test test-long test-producers check bench wheels fixtures clean
 
 $(VENV)/.runtime: pyproject.toml
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
@@ -44,6 +44,11 @@ check: $(VENV)/.dev
 
 bench: $(VENV)/.dev
 	PYTHONPATH=tests $(BIN)/python -m tests.benchmarks
+
+# One with machine code for x86-64 Linux, and one for any platform, in which numpy does that work.
+wheels:
+	HIPGRAPH_CB_WHEEL=native $(PYTHON) -m pip wheel --quiet --no-deps --wheel-dir dist .
+	HIPGRAPH_CB_WHEEL=pure $(PYTHON) -m pip wheel --quiet --no-deps --wheel-dir dist .
 
 fixtures:
 	$(PYTHON) tools/built_files.py build

@@ -4,19 +4,16 @@ A barrier is no packet of its own: it is a bit in the next one. Bindings are wri
 ready since `end`, so a replay costs the host one copy of the packets.
 """
 
-from pathlib import Path
-
 import numpy as np
 
-from hipgraph_cb import Slot, open_device
+from hipgraph_cb import Slot, open_device, samples
 
-KERNELS = Path(__file__).parent / "kernels"
 COUNT = 10_000
 
 
 def record(device):
     """y = 2 * x + 1 into whatever the replay binds, and a copy of it."""
-    saxpy = device.load(KERNELS / f"saxpy.{device.target.processor}.hsaco")["saxpy"]
+    saxpy = device.load(samples.path("saxpy", device.target))["saxpy"]
     x = device.from_host(np.arange(COUNT, dtype=np.float32), label="x")
     y, copy = Slot(0), Slot(1)
     with device.command_buffer(label="step", binding_capacity=2) as cb:

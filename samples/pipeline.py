@@ -4,13 +4,10 @@ The host bytes of an `update_buffer` belong to the recording; what changes from 
 buffer with `write`.
 """
 
-from pathlib import Path
-
 import numpy as np
 
-from hipgraph_cb import open_device
+from hipgraph_cb import open_device, samples
 
-KERNELS = Path(__file__).parent / "kernels"
 COUNT = 10_000
 WORKGROUPS = -(-COUNT // 256)
 
@@ -25,7 +22,7 @@ def expected(values: np.ndarray) -> np.ndarray:
 def main() -> None:
     generator = np.random.default_rng(1)
     with open_device() as device:
-        executable = device.load(KERNELS / f"pipeline.{device.target.processor}.hsaco")
+        executable = device.load(samples.path("pipeline", device.target))
         values = device.allocate(4 * COUNT, label="values")
         smooth = device.allocate(4 * COUNT, label="smooth")
         sums = device.allocate(4 * WORKGROUPS, label="sums")

@@ -1,17 +1,13 @@
 """The ten lines everyone starts from: load a code object, record one dispatch, replay it, check the result."""
 
-from pathlib import Path
-
 import numpy as np
 
-from hipgraph_cb import open_device
-
-KERNELS = Path(__file__).parent / "kernels"
+from hipgraph_cb import open_device, samples
 
 
 def main() -> None:
     with open_device() as device:
-        saxpy = device.load(KERNELS / f"saxpy.{device.target.processor}.hsaco")["saxpy"]
+        saxpy = device.load(samples.path("saxpy", device.target))["saxpy"]
         x = device.from_host(np.arange(1024, dtype=np.float32))
         y = device.from_host(np.ones(1024, dtype=np.float32))
         with device.command_buffer(label="saxpy") as cb:

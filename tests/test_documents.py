@@ -23,7 +23,6 @@ def run_block(code: str, folder: Path) -> None:
     """A file, because some compilers want to read the source of a function; what it writes stays in the folder."""
     file = folder / "block.py"
     file.write_text(code)
-    (folder / "samples").symlink_to(ROOT / "samples")
     environment = os.environ | {"PYTHONPATH": str(ROOT)}
     done = subprocess.run(
         [sys.executable, str(file)],

@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import TypeVar
 
 ROOT = Path(__file__).parents[1]
-SOURCES = ("hipgraph_cb", "samples", "tests")
+SOURCES = ("hipgraph_cb", "tests")
 MANIFEST = "provenance.json"
 TOOLS = ("clang-19", "ld.lld-19")
 T = TypeVar("T")

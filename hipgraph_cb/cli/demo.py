@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hipgraph_cb.errors import NotFoundError
+from hipgraph_cb import samples
 from hipgraph_cb.opening import open_device
 
 if TYPE_CHECKING:
@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from hipgraph_cb.runtime.device import Device
     from hipgraph_cb.runtime.executable import Executable
 
-KERNELS = Path(__file__).parent / "kernels"
 SCALE = np.float32(2.5)
 
 
@@ -77,14 +76,7 @@ def _describe_device(report: Report, device: Device) -> None:
 
 
 def _load(report: Report, device: Device) -> Executable:
-    path = KERNELS / f"demo.{device.target.processor}.hsaco"
-    if not path.exists():
-        raise NotFoundError(
-            "demo: no code object for this device",
-            found=str(device.target),
-            allowed=", ".join(sorted(file.name.split(".")[1] for file in KERNELS.glob("demo.*.hsaco"))),
-            next_step=f"build {KERNELS / 'demo.cl'} for it with clang, as provenance.json beside it says",
-        )
+    path = samples.path("demo", device.target)
     started = time.perf_counter()
     executable = device.load(path)
     milliseconds = 1000 * (time.perf_counter() - started)

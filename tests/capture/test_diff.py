@@ -100,7 +100,7 @@ def test_other_code_with_the_same_signature_is_said_once():
                 cb.dispatch(kernels["saxpy"], 1, 64, args=[x, x, 1.0, 4])
         return cb.recording
 
-    first, second = "corpus/clang/k_cl.gfx942.hsaco", "../../samples/kernels/saxpy.gfx942.hsaco"
+    first, second = "corpus/clang/k_cl.gfx942.hsaco", "../../hipgraph_cb/samples/saxpy.gfx942.hsaco"
     found = compare(both(first), both(second))
     hashes = [verified(path).content_hash[:16] for path in (first, second)]
     assert found.executables == [f"`k`: other code, {hashes[0]} -> {hashes[1]}", "  saxpy: same signature"]

@@ -10,7 +10,7 @@ from elftools.elf.elffile import ELFFile
 from hipgraph_cb.code_object.verify import inspect
 
 ROOT = Path(__file__).resolve().parents[2]
-FILES = sorted([*(ROOT / "hipgraph_cb").rglob("*.hsaco"), *(ROOT / "samples").rglob("*.hsaco")])
+FILES = sorted((ROOT / "hipgraph_cb").rglob("*.hsaco"))
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.name)

@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from hipgraph_cb import samples
+
 ROOT = Path(__file__).parents[2]
 SAMPLES = ROOT / "samples"
 OTHERS = [
@@ -20,7 +22,7 @@ CALL = 'run_kernel("saxpy.gfx942.hsaco", "saxpy", y, x, 2.0, {count}, workgroup_
 
 @pytest.fixture
 def project(tmp_path: Path) -> Path:
-    shutil.copy(SAMPLES / "kernels" / "saxpy.gfx942.hsaco", tmp_path)
+    shutil.copy(samples.path("saxpy", "gfx942"), tmp_path)
     return tmp_path
 
 

@@ -19,7 +19,9 @@ PACKAGES = ("hip-python", "numpy", "msgpack")
 def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--device", type=int, default=0, help="ordinal of the device (default: 0)")
     parser.add_argument(
-        "--isa", metavar="TARGET", help="list each instruction as done, approximate, excluded or absent instead"
+        "--isa",
+        metavar="TARGET",
+        help="list each instruction as done, approximate, excluded or absent, and the file that holds it, instead",
     )
     parser.add_argument(
         "--functions", action="store_true", help="list each function of hip-python as implemented or absent instead"
@@ -70,7 +72,16 @@ def _instruction_facts(target: str) -> dict[str, Any]:
         "exclusions": {reason: list(names) for reason, names in EXCLUSIONS.items()},
         "differences": dict(DIFFERENCES),
         "instructions": formats,
+        "homes": _homes(sorted({mnemonic for mnemonics in formats.values() for mnemonic in mnemonics})),
     }
+
+
+def _homes(mnemonics: list[str]) -> dict[str, str]:
+    """The file that gives each instruction its meaning: families are built from parts, so a search may not find it."""
+    from hipgraph_cb.virtual.isa.registry import home_of
+
+    homes = {mnemonic: home_of(mnemonic) for mnemonic in mnemonics}
+    return {mnemonic: home.replace(".", "/") + ".py" for mnemonic, home in homes.items() if home is not None}
 
 
 def _report(options: argparse.Namespace) -> int:

@@ -1,13 +1,16 @@
 """`hipgraph-cb doctor` reports what a bug ticket needs."""
 
+import inspect
 import json
 import platform
+import sys
 from importlib.metadata import version
 
 import pytest
 
 from hipgraph_cb.cli import main
 from hipgraph_cb.virtual.isa import lane_loops
+from hipgraph_cb.virtual.isa.registry import compiler_of
 
 
 def test_the_report_names_versions_library_device_and_approximations(capsys: pytest.CaptureFixture[str]) -> None:
@@ -45,6 +48,25 @@ def test_each_instruction_of_a_target_is_done_approximate_or_absent(capsys: pyte
     assert "ds_gws_init" in facts["exclusions"]["global wave sync, which the driver has to allot"]
     assert facts["differences"]["alignment"].startswith("plain loads and stores need no alignment")
     assert sum(facts["counts"].values()) == sum(len(mnemonics) for mnemonics in instructions.values())
+
+
+def test_each_instruction_that_is_done_has_the_file_that_gives_it_its_meaning(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """The compiler is in that file; or, where several families share one, a table there has the instruction."""
+    assert main(["doctor", "--json", "--isa", "gfx942"]) == 0
+    facts = json.loads(capsys.readouterr().out)
+    states = {mnemonic: state for group in facts["instructions"].values() for mnemonic, state in group.items()}
+    assert set(facts["homes"]) == {name for name, state in states.items() if state in ("done", "approximate")}
+    for mnemonic, home in facts["homes"].items():
+        module = sys.modules[home.removesuffix(".py").replace("/", ".")]
+        compiler = compiler_of(mnemonic)
+        is_compiled_here = inspect.getsourcefile(compiler) == module.__file__
+        is_listed_here = any(isinstance(table, dict) and mnemonic in table for table in vars(module).values())
+        is_written_here = mnemonic.rpartition("_")[0] in inspect.getsource(module)
+        assert is_compiled_here or is_listed_here or is_written_here, mnemonic
+    assert facts["homes"]["v_cmpx_lt_f64"].endswith("/compare.py")  # no line of it has the whole name
+    assert facts["homes"]["v_add_f32"].endswith("/float_alu.py")  # compiled in a file that several families share
 
 
 def test_a_target_without_tables_is_refused(capsys: pytest.CaptureFixture[str]) -> None:

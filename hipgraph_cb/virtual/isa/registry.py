@@ -12,6 +12,7 @@ Nothing that belongs to one launch (addresses, sizes) may be captured in a closu
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, TypeVar, Union
@@ -47,16 +48,20 @@ class CompileContext:
 Compiler = Callable[["Instruction", CompileContext], Compiled]
 _CompilerT = TypeVar("_CompilerT", bound=Compiler)
 _COMPILERS: dict[str, Compiler] = {}
+_HOMES: dict[str, str] = {}
 
 
 def semantics(*mnemonics: str) -> Callable[[_CompilerT], _CompilerT]:
     """Register the decorated compiler for `mnemonics` (LLVM's names without encoding suffix)."""
+
+    home = _module_that_is_imported()
 
     def register(compiler: _CompilerT) -> _CompilerT:
         for mnemonic in mnemonics:
             if mnemonic in _COMPILERS:
                 raise ValueError(f"{mnemonic} has two compilers")
             _COMPILERS[mnemonic] = compiler
+            _HOMES[mnemonic] = home
         return compiler
 
     return register
@@ -67,6 +72,19 @@ def compiler_of(mnemonic: str) -> Compiler | None:
     return _COMPILERS.get(mnemonic)
 
 
+def home_of(mnemonic: str) -> str | None:
+    """The module that registers `mnemonic`, whose name it may make of parts; None for what is not implemented."""
+    return _HOMES.get(mnemonic)
+
+
 def implemented() -> frozenset[str]:
     """All mnemonics that have a compiler."""
     return frozenset(_COMPILERS)
+
+
+def _module_that_is_imported() -> str:
+    """The module whose own lines, not those of a function that it calls, run innermost."""
+    frame = sys._getframe()
+    while frame.f_code.co_name != "<module>" and frame.f_back is not None:
+        frame = frame.f_back
+    return str(frame.f_globals["__name__"])

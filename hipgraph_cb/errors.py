@@ -53,54 +53,80 @@ class HipGraphError(Exception):
 
 
 class CancelledError(HipGraphError):
+    """Work that was given up because something in front of it failed or took too long."""
+
     status = "CANCELLED"
 
 
 class InvalidArgumentError(HipGraphError, ValueError):
+    """An argument that is not what the call takes; also a `ValueError`."""
+
     status = "INVALID_ARGUMENT"
 
 
 class DeadlineExceededError(HipGraphError, TimeoutError):
+    """A wait that took longer than it may; also a `TimeoutError`."""
+
     status = "DEADLINE_EXCEEDED"
 
 
 class NotFoundError(HipGraphError, LookupError):
+    """A file, kernel, slot or resource that is not there; also a `LookupError`."""
+
     status = "NOT_FOUND"
 
 
 class AlreadyExistsError(HipGraphError):
+    """Something that may be there once only."""
+
     status = "ALREADY_EXISTS"
 
 
 class PermissionDeniedError(HipGraphError, PermissionError):
+    """Something that this process may not do; also a `PermissionError`."""
+
     status = "PERMISSION_DENIED"
 
 
 class ResourceExhaustedError(HipGraphError, MemoryError):
+    """No memory, or no room in a table of fixed size; also a `MemoryError`."""
+
     status = "RESOURCE_EXHAUSTED"
 
 
 class FailedPreconditionError(HipGraphError, RuntimeError):
+    """A call at the wrong time: the object is closed, not begun, of another device; also a `RuntimeError`."""
+
     status = "FAILED_PRECONDITION"
 
 
 class OutOfRangeError(HipGraphError, ValueError):
+    """A number or a range beyond its bounds; also a `ValueError`."""
+
     status = "OUT_OF_RANGE"
 
 
 class UnimplementedError(HipGraphError, NotImplementedError):
+    """Something that this backend, format or device does not do; also a `NotImplementedError`."""
+
     status = "UNIMPLEMENTED"
 
 
 class InternalError(HipGraphError):
+    """A fault of this package or of a runtime: what cannot happen has."""
+
     status = "INTERNAL"
 
 
 class UnavailableError(HipGraphError):
+    """A library, device or kernel that this machine does not have."""
+
     status = "UNAVAILABLE"
 
 
 class DataLossError(HipGraphError):
+    """Bytes that contradict themselves: a broken code object or capture file."""
+
     status = "DATA_LOSS"
 
 

@@ -55,6 +55,7 @@ class Comparison:
 
     @property
     def is_empty(self) -> bool:
+        """Whether nothing differs."""
         return not (self.commands or self.barriers or self.executables or self.resources)
 
     def lines(self) -> Iterator[str]:

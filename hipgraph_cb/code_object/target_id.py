@@ -44,6 +44,7 @@ class TargetId:
 
     @property
     def is_generic(self) -> bool:
+        """Whether it names a family of processors, such as `gfx9-generic`."""
         return self.processor.endswith("-generic")
 
     @property

@@ -51,18 +51,22 @@ class VerifiedExport:
 
     @property
     def name(self) -> str:
+        """What `executable[name]` takes."""
         return self.metadata.name
 
     @property
     def symbol(self) -> str:
+        """The name of the kernel descriptor in the symbol table."""
         return self.metadata.symbol
 
     @property
     def parameters(self) -> tuple[Parameter, ...]:
+        """The visible arguments, in order."""
         return self.layout.parameters
 
     @property
     def required_workgroup_size(self) -> tuple[int, int, int] | None:
+        """Work-items in x, y, z, or None if the dispatch chooses."""
         return self.metadata.required_workgroup_size
 
     @property
@@ -72,22 +76,27 @@ class VerifiedExport:
 
     @property
     def group_segment_size(self) -> int:
+        """Bytes of LDS that the kernel states; a dispatch may add to them."""
         return self.metadata.group_segment_fixed_size
 
     @property
     def private_segment_size(self) -> int:
+        """Bytes of scratch memory of a lane."""
         return self.metadata.private_segment_fixed_size
 
     @property
     def kernarg_size(self) -> int:
+        """Bytes of the kernarg block, hidden arguments included."""
         return self.layout.size
 
     @property
     def kernarg_alignment(self) -> int:
+        """Bytes."""
         return self.layout.alignment
 
     @property
     def wavefront_size(self) -> int:
+        """Lanes: 32 or 64."""
         return self.descriptor.wavefront_size
 
 
@@ -108,14 +117,17 @@ class VerifiedExecutable:
 
     @property
     def data(self) -> bytes:
+        """The ELF file, taken out of whatever held it."""
         return self.code_object.data
 
     @property
     def target(self) -> TargetId:
+        """What it was built for, from the ELF flags."""
         return self.code_object.target
 
     @property
     def code_object_version(self) -> int:
+        """4, 5 or 6."""
         return self.code_object.code_object_version
 
     @cached_property

@@ -67,6 +67,10 @@ class CommandBuffer(EventVerbs, Generic[ProgramType]):
     call, and buffers and executables are kept alive by the recording (R5). With `validate=False` ranges, shapes and
     overlaps are taken on trust; what the arguments are and in which state the call comes is still checked.
 
+    A call that records raises FailedPreconditionError outside `begin` and `end` and on another thread than that of
+    `begin`, and when a buffer, view, executable or event is closed or of another device. A call that raises has
+    recorded nothing.
+
     Attributes:
         label: the name that messages and exports show.
         failure: what made the state FAILED, or None.
@@ -121,6 +125,7 @@ class CommandBuffer(EventVerbs, Generic[ProgramType]):
 
     @property
     def state(self) -> State:
+        """INITIAL, RECORDING, FINAL or FAILED."""
         return self._state
 
     @property
@@ -186,7 +191,11 @@ class CommandBuffer(EventVerbs, Generic[ProgramType]):
     def replay(
         self, stream: Any = None, bindings: Sequence[Any] | None = None, mode: str = "graph", check: Any = None
     ) -> None:
-        """`program.replay(...)`."""
+        """`program.replay(...)`: see `Program.replay`.
+
+        Raises:
+            FailedPreconditionError: recording has not ended, or failed, or no device made a program of it.
+        """
         watched = {} if check is None else {"check": check}
         self.program.replay(stream=stream, bindings=bindings, mode=mode, **watched)
 
@@ -205,6 +214,10 @@ class CommandBuffer(EventVerbs, Generic[ProgramType]):
         Args:
             source_stages, target_stages, source_access, target_access: what would be enough. They are checked; the
                 barrier orders all work and all memory whatever they say.
+
+        Raises:
+            InvalidArgumentError: a mask of the other kind, or no mask.
+            OutOfRangeError: bits that mean nothing.
         """
         if self._thread != get_ident():
             raise self._refusal("execution_barrier", State.RECORDING)
@@ -216,7 +229,11 @@ class CommandBuffer(EventVerbs, Generic[ProgramType]):
         self._barrier_pending = True
 
     def begin_debug_group(self, label: str) -> None:
-        """Name the commands that follow, up to the matching `end_debug_group`; groups nest."""
+        """Name the commands that follow, up to the matching `end_debug_group`; groups nest.
+
+        Raises:
+            InvalidArgumentError: no label, or one that is no text.
+        """
         self._require_recording("begin_debug_group")
         if label is None:
             raise InvalidArgumentError("a debug group needs a label", where=self._describe(), allowed="a str")
@@ -233,7 +250,7 @@ class CommandBuffer(EventVerbs, Generic[ProgramType]):
 
     @contextmanager
     def debug_group(self, label: str) -> Iterator[None]:
-        """A debug group round the commands of a `with` block."""
+        """A debug group round the commands of a `with` block. Raises what `begin_debug_group` raises."""
         self.begin_debug_group(label)
         try:
             yield
@@ -269,7 +286,16 @@ class CommandBuffer(EventVerbs, Generic[ProgramType]):
         self._push("push_descriptor_set", self._pushed.push_set, number, bindings)
 
     def discard_buffer(self, target: RangeLike | Slot, *, offset: int = 0, length: int | None = None) -> None:
-        """Say that these bytes are not needed any more. Checked like a fill, and records nothing."""
+        """Say that these bytes are not needed any more. It is checked, and records nothing.
+
+        Args:
+            target: a buffer, a view or a slot.
+            offset, length: bytes; None is all that is left.
+
+        Raises:
+            InvalidArgumentError: no memory.
+            OutOfRangeError: a range outside the target.
+        """
         self._record("discard_buffer", None, make_discard, target, offset, length)
 
     def fill_buffer(

@@ -34,11 +34,18 @@ class EventVerbs(ABC):
         """Signal an event once everything recorded before is done.
 
         Commands recorded after it do not wait for it: `wait_events` does, here or in a recording replayed later.
+
+        Raises:
+            InvalidArgumentError: not an event.
         """
         self._record_event("signal_event", label, make_signal, event)
 
     def reset_event(self, event: EventLike, *, label: str | None = None) -> None:
-        """Let an event count as not signalled for what is recorded or replayed after this."""
+        """Let an event count as not signalled for what is recorded or replayed after this.
+
+        Raises:
+            InvalidArgumentError: not an event.
+        """
         self._record_event("reset_event", label, make_reset, event)
 
     def wait_events(self, events: Sequence[EventLike], *, label: str | None = None) -> None:
@@ -48,6 +55,7 @@ class EventVerbs(ABC):
         signal of a recording that was replayed before; a replay without such a signal is refused.
 
         Raises:
+            InvalidArgumentError: not a list or tuple of events.
             FailedPreconditionError: this recording has reset the event and not signalled it since.
         """
         self._record_event("wait_events", label, make_wait, events)

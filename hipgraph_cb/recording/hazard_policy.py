@@ -20,6 +20,8 @@ class HazardWarning(UserWarning):
 
 
 class HazardPolicy(Enum):
+    """What `end` does about missing barriers: nothing, warn of all of them, or raise for those that are certain."""
+
     IGNORE = "ignore"
     WARN = "warn"
     RAISE = "raise"

@@ -43,6 +43,8 @@ class Access(NamedTuple):
 
 
 class HazardKind(Enum):
+    """What the later command does to what the earlier one did."""
+
     READ_AFTER_WRITE = "reads what is written"
     WRITE_AFTER_READ = "writes what is read"
     WRITE_AFTER_WRITE = "writes what is written"

@@ -20,7 +20,7 @@ class Output:
         name: the kernel's parameter, or "target".
         place: the bytes, as messages call them.
         dtype: the element type that the parameter states, or None.
-        data: the bytes as elements of that type, else as uint8.
+        data: the bytes as elements of that type, else as uint8; one-dimensional.
     """
 
     command: int

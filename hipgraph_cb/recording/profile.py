@@ -21,6 +21,7 @@ class Span(NamedTuple):
 
     @property
     def duration(self) -> float:
+        """Seconds."""
         return self.end - self.start
 
 

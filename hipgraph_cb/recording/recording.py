@@ -190,7 +190,7 @@ class Recording(Sequence[Command]):
         return command_place(index, self.stored[index].label, groups, self.label)
 
     def describe_place(self, place: Location) -> str:
-        """How messages and exports call a place: `y`[256:768], or slot 1[0:] where the binding table sets the end."""
+        """How messages and exports call a place: its name and `[start:end]`, with no end where a binding sets it."""
         end = "" if place.length is None else place.offset + place.length
         name = f"slot {place.slot}" if isinstance(place, SlotRange) else self.resources.buffers[place.resource].name
         return f"{name}[{place.offset}:{end}]"

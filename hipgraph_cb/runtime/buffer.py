@@ -24,18 +24,22 @@ class _Range(ABC):
 
     @property
     @abstractmethod
-    def buffer(self) -> Buffer: ...
+    def buffer(self) -> Buffer:
+        """The buffer that the range is in."""
 
     @property
     @abstractmethod
-    def offset(self) -> int: ...
+    def offset(self) -> int:
+        """Bytes from the start of the buffer to the first byte of the range."""
 
     @property
     @abstractmethod
-    def length(self) -> int: ...
+    def length(self) -> int:
+        """Bytes."""
 
     @property
     def device(self) -> Device:
+        """The device whose memory it is."""
         return self.buffer.device
 
     @property
@@ -62,7 +66,11 @@ class _Range(ABC):
         }
 
     def view(self, offset: int = 0, length: int | None = None) -> BufferView:
-        """A part of this range: `length` bytes from byte `offset` on; without a length, all that is left.
+        """A part of this range, which keeps the buffer alive.
+
+        Args:
+            offset: bytes from the start of this range.
+            length: bytes; None is all that is left.
 
         Raises:
             InvalidArgumentError: an offset or a length that is not a number of bytes.
@@ -104,7 +112,13 @@ class _Range(ABC):
             self.buffer._write(self.offset, host)
 
     def to_host(self, dtype: DTypeLike = "uint8") -> NDArray[Any]:
-        """A one-dimensional host copy, made after the work that was enqueued before.
+        """A host copy, made after the work that was enqueued before.
+
+        Args:
+            dtype: the element type, as numpy.dtype takes it.
+
+        Returns:
+            A new array of shape (length / itemsize,).
 
         Raises:
             InvalidArgumentError: the range is not a whole number of `dtype` elements.
@@ -154,30 +168,41 @@ class Buffer(Resource, _Range):
 
     @property
     def device(self) -> Device:
+        """The device whose memory it is."""
         return self._device
 
     @property
     def size(self) -> int:
+        """Bytes."""
         return self._size
 
     @property
     def buffer(self) -> Buffer:
+        """Itself."""
         return self
 
     @property
     def offset(self) -> int:
+        """0."""
         return 0
 
     @property
     def length(self) -> int:
+        """Bytes; the same as `size`."""
         return self._size
 
     @property
     def address(self) -> int:
+        """The device address of the first byte.
+
+        Raises:
+            FailedPreconditionError: the buffer is closed.
+        """
         self.check_open("address")
         return self._address
 
     def describe(self) -> str:
+        """What messages call it: its label, and its size in bytes."""
         return f"{super().describe()} of {self._size} bytes"
 
     def __repr__(self) -> str:
@@ -208,22 +233,27 @@ class BufferView(_Range):
 
     @property
     def buffer(self) -> Buffer:
+        """The buffer that the view is in."""
         return self._buffer
 
     @property
     def offset(self) -> int:
+        """Bytes from the start of the buffer to the first byte of the view."""
         return self._offset
 
     @property
     def length(self) -> int:
+        """Bytes."""
         return self._length
 
     @property
     def size(self) -> int:
+        """Bytes; the same as `length`."""
         return self._length
 
     @property
     def label(self) -> str | None:
+        """The label of the buffer."""
         return self._buffer.label
 
     def __repr__(self) -> str:

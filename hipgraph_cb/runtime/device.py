@@ -74,7 +74,16 @@ class Device(Resource):
         return self._allocate(size, label)
 
     def from_host(self, array: object, label: str | None = None) -> Buffer:
-        """A new buffer with a copy of host data: anything with the buffer protocol, contiguous in C order."""
+        """A new buffer with a copy of host data.
+
+        Args:
+            array: anything with the buffer protocol, of any shape and element type, contiguous in C order, at least one
+                byte. The buffer has its `nbytes`; shape and type are not kept.
+
+        Raises:
+            InvalidArgumentError: not host data, not contiguous, or empty.
+            ResourceExhaustedError: the device has not that much left.
+        """
         self.check_open("from_host")
         host = host_bytes(array, "from_host")
         buffer = self.allocate(host.nbytes, label)
@@ -156,6 +165,10 @@ class Device(Resource):
                 The HSA backend, which writes packets for each replay, knows no difference.
             fill: what a fill becomes on HIP: "memset", a node of the runtime, or "kernel", a launch of our own, for
                 memory that the runtime does not fill. The HSA backend has nothing but kernels for it.
+
+        Raises:
+            InvalidArgumentError: a policy that does not exist, or a label that is no text.
+            OutOfRangeError: more slots than 2^24 - 1.
         """
         from hipgraph_cb.recording.command_buffer import CommandBuffer
 
@@ -210,13 +223,21 @@ class Device(Resource):
         return self._program(recording, resources, ProgramOptions.checked(join, update, fill))
 
     def event(self, label: str | None = None) -> Event:
-        """A new event, not signalled. Recordings signal it, reset it and wait for it; see `CommandBuffer`."""
+        """A new event, not signalled. Recordings signal it, reset it and wait for it; see `CommandBuffer`.
+
+        Raises:
+            HipError, HsaError: the runtime refused.
+        """
         self.check_open("event")
         text(label)
         return self._event(label)
 
     def stream(self, label: str | None = None) -> Stream:
-        """A new stream."""
+        """A new stream.
+
+        Raises:
+            HipError, HsaError: the runtime refused.
+        """
         self.check_open("stream")
         text(label)
         return self._stream(label)
@@ -233,6 +254,7 @@ class Device(Resource):
         return f"<{self.backend} device {self.ordinal}: {self.name}, {self.target}>"
 
     def describe(self) -> str:
+        """What messages call it: its backend and its ordinal."""
         return f"{self.backend} device {self.ordinal}"
 
     @abstractmethod

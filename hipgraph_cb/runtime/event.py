@@ -24,7 +24,8 @@ class Event(Resource):
 
     @property
     @abstractmethod
-    def device(self) -> Device: ...
+    def device(self) -> Device:
+        """The device that it belongs to."""
 
     def __repr__(self) -> str:
         state = "closed" if self._closed else "signalled" if self.is_signalled else "not signalled"

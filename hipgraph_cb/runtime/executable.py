@@ -31,10 +31,12 @@ class Export:
 
     @property
     def parameters(self) -> tuple[Parameter, ...]:
+        """The visible arguments, in order; offsets and sizes in bytes."""
         return self.verified.parameters
 
     @property
     def layout(self) -> KernargLayout:
+        """Where each argument lies in the kernarg block; `layout.signature()` prints it."""
         return self.verified.layout
 
     @property
@@ -59,14 +61,17 @@ class Executable(Resource):
 
     @property
     def device(self) -> Device:
+        """The device that it is loaded on."""
         return self._device
 
     @property
     def verified(self) -> VerifiedExecutable:
+        """What verification found: exports, refused kernels, globals."""
         return self._verified
 
     @property
     def target(self) -> TargetId:
+        """What it was built for."""
         return self._verified.target
 
     def __getitem__(self, name: str) -> Export:

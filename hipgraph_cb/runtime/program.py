@@ -29,11 +29,13 @@ class Program(Resource):
 
     @property
     def recording(self) -> Recording:
+        """What it was made of, bound to the buffers and executables that it uses."""
         return self._recording
 
     @property
     @abstractmethod
-    def device(self) -> Device: ...
+    def device(self) -> Device:
+        """The device that it was made for."""
 
     @abstractmethod
     def replay(

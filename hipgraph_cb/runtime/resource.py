@@ -16,7 +16,10 @@ logger = logging.getLogger("hipgraph_cb")
 
 
 class Resource(ABC):
-    """Something that is closed once: by `close()`, by leaving `with`, or when the last reference to it goes."""
+    """Something that is closed once: by `close()`, by leaving `with`, or when the last reference to it goes.
+
+    Every method raises FailedPreconditionError afterwards.
+    """
 
     kind = "resource"
     label: str | None = None
@@ -24,6 +27,7 @@ class Resource(ABC):
 
     @property
     def closed(self) -> bool:
+        """Whether it was closed."""
         return self._closed
 
     def close(self) -> None:
@@ -60,6 +64,7 @@ class Resource(ABC):
         )
 
     def describe(self) -> str:
+        """What messages call it: its kind, and its label where it has one."""
         return self.kind if self.label is None else f"{self.kind} `{self.label}`"
 
     def __dir__(self) -> list[str]:

@@ -18,7 +18,8 @@ class Stream(Resource):
 
     @property
     @abstractmethod
-    def device(self) -> Device: ...
+    def device(self) -> Device:
+        """The device that its work runs on."""
 
     @abstractmethod
     def synchronize(self, timeout: float | None = None) -> None:

@@ -1,11 +1,4 @@
-"""Small kernels to try things with, built for several targets; their sources are the `.cl` files beside this one.
-
-| name | kernels |
-|---|---|
-| `saxpy` | `saxpy(y, x, a, n)`: y = a * x + y |
-| `pipeline` | `smooth(out, in, n)`: a moving average of three; `block_sum(sums, in, n)`: one sum for every 256 values |
-| `demo` | `saxpy(y, x, a, n)` and `soft_sign(z, y, n)`: z = y / (1 + abs(y)) |
-"""
+"""Small kernels to try things with, built for several targets; their sources are the `.cl` files beside this one."""
 
 from __future__ import annotations
 

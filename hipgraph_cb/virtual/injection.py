@@ -25,6 +25,7 @@ class CallCount(dict[str, int]):
         return 0
 
     def note(self, name: str) -> int:
+        """Count one more call; gives how many there were of this function."""
         self[name] += 1
         self.order.append(name)
         return self[name]

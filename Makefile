@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test test-long test-producers check bench wheels fixtures clean
+.PHONY: demo test test-long test-producers check docs bench wheels fixtures clean
 
 $(VENV)/.runtime: pyproject.toml
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
@@ -11,7 +11,7 @@ $(VENV)/.runtime: pyproject.toml
 	touch $@
 
 $(VENV)/.dev: $(VENV)/.runtime
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev,docs]'
 	touch $@
 
 demo: $(VENV)/.runtime
@@ -35,7 +35,10 @@ $(PRODUCERS)/.done: pyproject.toml
 test-producers: $(PRODUCERS)/.done
 	$(PRODUCERS)/bin/python -m pytest -m producers tests
 
-check: $(VENV)/.dev
+docs: $(VENV)/.dev
+	$(BIN)/sphinx-build --quiet --fail-on-warning --keep-going -d build/doctrees docs build/docs
+
+check: docs
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from hipgraph_cb import open_device
+from hipgraph_cb import open_device, samples
 
 
 @pytest.fixture(params=["hip", "hsa"])
@@ -15,4 +15,4 @@ def device(request):
 
 @pytest.fixture
 def saxpy() -> Path:
-    return Path(__file__).parents[2] / "samples" / "kernels" / "saxpy.gfx942.hsaco"
+    return samples.path("saxpy", "gfx942")

@@ -104,7 +104,8 @@ class _Table:
         if not len(self.starts):
             return np.ones(addresses.shape, np.bool_)
         index = self.starts.searchsorted(addresses, "right") - 1
-        faulty = (index < 0) | (addresses + size > self.ends[np.maximum(index, 0)])
+        # Compared, never added to: a kernel chooses the addresses, and `addresses + size` may wrap round.
+        faulty = (index < 0) | (addresses > self.ends[np.maximum(index, 0)] - size)
         return faulty if faulty.any() else None
 
 

@@ -26,7 +26,7 @@ from hipgraph_cb.virtual.isa.memory_access import (
     store_words,
 )
 from hipgraph_cb.virtual.isa.registry import CompileContext, Compiled, Step, semantics
-from hipgraph_cb.virtual.isa.state import AGPR, State, Vector32
+from hipgraph_cb.virtual.isa.state import AGPR, MASK64, State, Vector32
 
 if TYPE_CHECKING:
     from hipgraph_cb.virtual.isa.instruction import Instruction
@@ -79,8 +79,10 @@ def global_addresses(instruction: Instruction) -> Callable[[State], Addresses]:
     def from_sgprs(state: State) -> Addresses:
         base = state.read_sgpr64(saddr)
         distance = state.read_vgpr(vaddr).astype(np.int64)
-        distance += base + offset if isinstance(base, int) else base.view(np.int64) + offset
-        return distance
+        if isinstance(base, int):
+            distance += np.uint64(base + offset & MASK64).view(np.int64)
+            return distance
+        return distance + (base.view(np.int64) + offset)
 
     return from_sgprs
 

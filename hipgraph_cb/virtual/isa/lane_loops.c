@@ -12,6 +12,7 @@ typedef uint8_t u8;
 typedef uint16_t u16;
 typedef uint32_t u32;
 typedef uint64_t u64;
+typedef __int128 wide;  // sums of numbers that a kernel chooses: 64 bits would wrap round
 
 typedef struct {
   i64 references;
@@ -136,7 +137,7 @@ typedef struct {
 static int locate(places *to, i64 rows, i64 lanes, const array *index, i64 item, int shift, const array *offsets,
                   const array *chosen) {
   *to = (places){.offset = no_offset, .chosen = every_lane, .rows = rows, .lanes = lanes, .item = item, .shift = shift};
-  return follow(&to->index, index, rows, lanes, item) &&
+  return shift >= 0 && shift < 32 && follow(&to->index, index, rows, lanes, item) &&
          (!offsets || follow(&to->offset, offsets, rows, lanes, sizeof(i64))) &&
          (!chosen || follow(&to->chosen, chosen, rows, lanes, 1));
 }
@@ -160,22 +161,22 @@ FAST static void take_distances(u64 *restrict out, const places *from, i64 at, i
 
 // The lowest and the highest of `count` indices that are chosen; low > high when there are none.
 #define EXTENT_OF(type, largest)                                                                           \
-  FAST static void extent_of_##type(const type *index, const u8 *chosen, i64 count, i64 *low, i64 *high) { \
+  FAST static void extent_of_##type(const type *index, const u8 *chosen, i64 count, u64 *low, u64 *high) { \
     type lowest = largest, highest = 0;                                                                    \
     for (i64 i = 0; i < count; i++) {                                                                      \
       type mask = -(type)chosen[i], above = index[i] & mask, below = index[i] | (largest & ~mask);         \
       highest = above > highest ? above : highest;                                                         \
       lowest = below < lowest ? below : lowest;                                                            \
     }                                                                                                      \
-    *high = (i64)highest > *high ? (i64)highest : *high;                                                   \
-    *low = (i64)lowest < *low ? (i64)lowest : *low;                                                        \
+    *high = highest > *high ? highest : *high;                                                             \
+    *low = lowest < *low ? lowest : *low;                                                                  \
   }
 EXTENT_OF(u32, UINT32_MAX)
-EXTENT_OF(u64, INT64_MAX)
+EXTENT_OF(u64, UINT64_MAX)
 
 // The lowest and the highest index of the chosen lanes; low > high when there are none.
-FAST static void find_extent(places from, i64 *low, i64 *high) {
-  *low = INT64_MAX, *high = 0;
+FAST static void find_extent(places from, u64 *low, u64 *high) {
+  *low = UINT64_MAX, *high = 0;
   for (; from.rows > 0; from.rows--, next_row(&from))
     for (i64 at = 0; at < from.lanes; at += PIECE) {
       i64 count = smaller(from.lanes - at, PIECE);
@@ -190,7 +191,7 @@ FAST static void find_extent(places from, i64 *low, i64 *high) {
     }
 }
 
-EXPORT int extent(i64 *low_and_high, const array *index, i64 item, const array *chosen) {
+EXPORT int extent(u64 *low_and_high, const array *index, i64 item, const array *chosen) {
   places from;
   const array *shape = chosen ? chosen : index;
   if (shape->axes != 2 || !locate(&from, shape->sizes[0], shape->sizes[1], index, item, 0, 0, chosen)) return 0;
@@ -200,9 +201,10 @@ EXPORT int extent(i64 *low_and_high, const array *index, i64 item, const array *
 
 // Whether the `size` bytes at origin + (index << shift) of every chosen lane are among those from `first` to `last`.
 static int is_inside(places from, i64 origin, i64 size, i64 first, i64 last) {
-  i64 low, high;
+  u64 low, high;
   find_extent(from, &low, &high);
-  return low > high || (origin + (low << from.shift) >= first && origin + (high << from.shift) + size <= last);
+  if (low > high) return 1;
+  return origin + ((wide)low << from.shift) >= first && origin + ((wide)high << from.shift) + size <= last;
 }
 
 // Words need no alignment.

@@ -41,7 +41,7 @@ _F32 = np.dtype(np.float32)
 _MULTIPLY_ADD: dict[Any, str] = {_F32: "multiply_add_float", np.dtype(np.float64): "multiply_add_double"}
 _CHOOSE: dict[Any, str] = {np.dtype(np.uint32): "choose_u32", np.dtype(np.uint64): "choose_u64"}
 _INDEX_SIZES: dict[Any, int] = {np.dtype(np.uint32): 4, np.dtype(np.int64): 8}
-_Extent = ctypes.c_int64 * 2
+_Extent = ctypes.c_uint64 * 2
 
 Bounds = tuple[int, int, int]
 """So many bytes at each chosen place must lie among those from the second to (not including) the third."""

@@ -92,13 +92,14 @@ def lds_offsets(state: State, instruction: Instruction, register: int, offset: i
 
 
 def place_in_lds(state: State, instruction: Instruction, address: NDArray[Any], offset: int, size: int) -> Addresses:
-    """Like `lds_offsets`, for addresses (unsigned, any integer type) that are at hand.
+    """Like `lds_offsets`, for addresses (any integer type; one below 0 is outside) that are at hand.
 
     Raises:
         DeviceFault: an active lane leaves its workgroup's LDS.
     """
-    selected = active_only(state, address).astype(np.int64)
-    if selected.size and int(selected.max()) + offset + size > state.lds_size:
+    selected = active_only(state, address).astype(np.int64, order="C")
+    # As unsigned numbers, those below 0 are the largest.
+    if selected.size and int(selected.view(np.uint64).max()) + offset + size > state.lds_size:
         raise lds_fault(state, instruction, address.astype(np.int64) + offset, size)
     if state.active is None:
         placed = selected + state.lds_rows
@@ -111,7 +112,7 @@ def place_in_lds(state: State, instruction: Instruction, address: NDArray[Any], 
 
 def lds_fault(state: State, instruction: Instruction, addresses: Addresses, size: int) -> Exception:
     """The fault of the first active lane whose `size` bytes leave the workgroup's LDS."""
-    outside = state.full(addresses + size > state.lds_size) & state.active_bits()
+    outside = state.full((addresses < 0) | (addresses > state.lds_size - size)) & state.active_bits()
     first = int(state.full(addresses)[outside].flat[0])
     description = f"{size} bytes at LDS address {first:#x}, outside the workgroup's {state.lds_size} bytes of LDS"
     return state.fault(instruction, description, lanes=outside, addresses=addresses)

@@ -69,13 +69,16 @@ def linear_place(instruction: Instruction) -> Callable[[State], Linear | None]:
 
 
 def from_origins(state: State, origins: NDArray[np.int64], index: Vector32) -> Linear | None:
-    """`origins` (bytes of the arena, [waves, 1]) plus `index`; None when they are too far apart for 32 bits."""
+    """`origins` (bytes of the arena, [waves, 1]) plus `index`; None when they are too far apart."""
     if state.running is not None:
         origins = np.where(state.running, origins, origins[int(state.running.argmax())])
     first = int(origins.min())
+    reach = int(origins.max()) - first
     if lane_loops.LOOPS is not None:
+        if reach >= 1 << 63:  # the distances between them would wrap round
+            return None
         return Linear(first, index, 0, np.broadcast_to(origins - first, (state.waves, 1)))
-    if int(origins.max()) - first + int(index.max()) >= 1 << 32:
+    if reach + int(index.max()) >= 1 << 32:
         return None
     indices = index + (origins - first).astype(np.uint32)
     state.patterns.expect(indices)

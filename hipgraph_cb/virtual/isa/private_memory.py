@@ -65,7 +65,7 @@ def store_private_words(state: State, instruction: Instruction, addresses: Addre
     refuse_outside(state, instruction, addresses, 4 * len(values))
     if addresses.size == 1 and not int(addresses.flat[0]) & 3:
         first = int(addresses.flat[0]) >> 2
-        for index, value in enumerate(values):
+        for index, value in enumerate(values if _any_active(state) else ()):
             np.copyto(state.scratch[first + index], value, where=True if state.active is None else state.active)
         return
     selected = _active_addresses(state, addresses)

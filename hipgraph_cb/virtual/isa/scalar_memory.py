@@ -10,7 +10,7 @@ import numpy as np
 from hipgraph_cb.virtual.faults import FaultKind
 from hipgraph_cb.virtual.isa.operands import field
 from hipgraph_cb.virtual.isa.registry import CompileContext, Compiled, semantics
-from hipgraph_cb.virtual.isa.state import State, uniform
+from hipgraph_cb.virtual.isa.state import MASK64, State, uniform
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -49,7 +49,7 @@ def _compile_load(instruction: Instruction, context: CompileContext) -> Compiled
         address = state.read_sgpr64(base)
         distance = offset(state)
         if type(address) is int and type(distance) is int:
-            load_uniform(state, instruction, (address + distance) & ~3, destination, count)
+            load_uniform(state, instruction, (address + distance) & MASK64 & ~3, destination, count)
         else:
             addresses = np.asarray(address, np.uint64).view(np.int64) + distance
             load_per_wave(state, instruction, addresses & ~3, destination, count)
@@ -115,7 +115,7 @@ def _words_at(state: State, instruction: Instruction, address: int, count: int, 
             memory.describe(address, 4 * count),
             kind=FaultKind.ILLEGAL_ADDRESS,
             lanes=lanes,
-            addresses=np.array([[address]], np.int64),
+            addresses=np.array([[address]], np.uint64).view(np.int64),
         )
     index = address - memory.base >> 2
     return memory.u32[index : index + count]

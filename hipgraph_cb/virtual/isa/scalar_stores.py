@@ -14,7 +14,7 @@ from hipgraph_cb.virtual.faults import FaultKind
 from hipgraph_cb.virtual.isa.atomic_operations import INTEGER32, INTEGER64, AtomicOperation, perform
 from hipgraph_cb.virtual.isa.registry import CompileContext, Compiled, semantics
 from hipgraph_cb.virtual.isa.scalar_memory import ADDRESS_BITS, SIZES, offset_reader
-from hipgraph_cb.virtual.isa.state import State, uniform
+from hipgraph_cb.virtual.isa.state import MASK64, State, uniform
 
 if TYPE_CHECKING:
     from hipgraph_cb.virtual.isa.instruction import Instruction
@@ -76,7 +76,7 @@ def _checked(state: State, instruction: Instruction, places: _Places, size: int)
 
 def _fault(state: State, instruction: Instruction, wave: Any, address: Any, size: int) -> Exception:
     lanes = np.arange(state.waves).reshape(-1, 1) == wave
-    description = state.memory.describe(int(address), size)
+    description = state.memory.describe(int(address) & MASK64, size)
     where = np.full((1, 1), address, np.int64)
     return state.fault(instruction, description, kind=FaultKind.ILLEGAL_ADDRESS, lanes=lanes, addresses=where)
 

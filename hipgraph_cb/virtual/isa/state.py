@@ -557,7 +557,7 @@ class State:
     ) -> DeviceFault:
         """Make the fault of an access of `size` bytes whose `faulty` lanes (as `addresses`, [waves, 64]) are bad."""
         where = self.full(addresses)[self.full(faulty)].flat[0]
-        description = self.memory.describe(int(where), size)
+        description = self.memory.describe(int(where) & MASK64, size)
         return self.fault(
             instruction, description, kind=FaultKind.ILLEGAL_ADDRESS, lanes=self.full(faulty), addresses=addresses
         )

@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import random
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import nullcontext
 from dataclasses import dataclass
 from functools import lru_cache
@@ -56,7 +56,12 @@ class ExecutionSettings:
 
 DEFAULTS = ExecutionSettings()
 MOST_CHUNKS = 1 << 22
-"""Of one launch: their order is a list in memory. A hundred billion work-items take longer than anybody waits."""
+"""Of one launch: a hundred billion work-items take longer than anybody waits."""
+CHUNK_SCRATCH = 256 << 20
+"""Bytes of scratch of one chunk, which has fewer workgroups where it would take more (one at least)."""
+MOST_RESIDENT = 4 << 30
+"""Bytes of registers, LDS and scratch of workgroups that have started and wait for others."""
+SHUFFLED = 4096  # chunks that are shuffled together
 # What ran last at an address; comparing code is cheaper than hashing it.
 _RECENT: dict[tuple[int, str, FloatMode], Program] = {}
 heap.learn_from_a_freed_block()
@@ -80,26 +85,54 @@ def execute(
     if launch.group_count == 0:
         return
     program, entry = _program(launch.kernel, memory, settings)
-    per_chunk = max(1, settings.chunk_lanes // (launch.waves_per_group * WAVE_SIZE))
+    lanes = min(settings.chunk_lanes, CHUNK_SCRATCH // max(1, launch.scratch_size))
+    per_chunk = max(1, lanes // (launch.waves_per_group * WAVE_SIZE))
     if launch.group_count > per_chunk * MOST_CHUNKS:
         description = f"{launch.group_count} workgroups are more than a virtual GPU runs in a day"
         raise DeviceFault(FaultKind.LAUNCH_FAILURE, description, kernel=launch.kernel.name)
-    starts = list(range(0, launch.group_count, per_chunk))
-    if settings.seed is not None and len(starts) > 1:
-        random.Random(settings.seed).shuffle(starts)
-    waiting = deque(starts)
+    waiting = _starts(launch.group_count, per_chunk, settings.seed)
     started: deque[Chunk] = deque()
     trace = None if settings.trace is None else _trace(launch, settings.trace)
     with np.errstate(all="ignore"), nullcontext() if trace is None else trace.recording():
-        while waiting or started:
-            if waiting:
-                first = waiting.popleft()
+        while True:
+            first = next(waiting, None)
+            if first is not None:
+                _refuse_too_many(launch, len(started) * per_chunk)
                 groups = min(per_chunk, launch.group_count - first)
                 state = _initial_state(launch, memory, entry, first, groups)
                 chunk = (Chunk if trace is None else trace.chunk)(state, program, entry)
-            else:
+            elif started:
                 chunk = started.popleft()
+            else:
+                return
             _run_in_turns(chunk, started, interrupted)
+
+
+def _starts(groups: int, per_chunk: int, seed: int | None) -> Iterator[int]:
+    """The first workgroup of each chunk, in the order that the seed chooses."""
+    shuffle = None if seed is None else random.Random(seed).shuffle
+    piece = SHUFFLED * per_chunk
+    for first in range(0, groups, piece):
+        starts = list(range(first, min(first + piece, groups), per_chunk))
+        if shuffle is not None:
+            shuffle(starts)
+        yield from starts
+
+
+def _refuse_too_many(launch: Launch, groups: int) -> None:
+    """Check that so many workgroups may be in the middle of their work.
+
+    Raises:
+        DeviceFault: they hold more than a virtual GPU has.
+    """
+    registers = 32 * ((launch.kernel.descriptor.compute_pgm_rsrc1 & 0x3F) + 1)  # they are counted in eights
+    held = groups * (launch.waves_per_group * WAVE_SIZE * (registers + launch.scratch_size) + launch.lds_size)
+    if held > MOST_RESIDENT:
+        description = (
+            f"{groups} workgroups wait for others with {held} bytes of registers, LDS and scratch; a virtual GPU has "
+            f"{MOST_RESIDENT}"
+        )
+        raise DeviceFault(FaultKind.LAUNCH_FAILURE, description, kernel=launch.kernel.name)
 
 
 def _run_in_turns(chunk: Chunk, started: deque[Chunk], interrupted: Callable[[], bool]) -> None:

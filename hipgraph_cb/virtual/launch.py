@@ -11,6 +11,8 @@ from hipgraph_cb.errors import InvalidArgumentError
 WAVE_SIZE = 64
 MAX_WORKGROUP = 1024
 MAX_LDS = 65536
+MAX_SCRATCH = 131_056
+"""Bytes of scratch of one lane: 8191 KiB a wave is the most that a wave's register can hold."""
 
 
 class DescriptorLike(Protocol):
@@ -93,6 +95,12 @@ class Launch:
                 "the workgroup wants more LDS than there is",
                 found=f"{self.lds_size} bytes ({self.dynamic_lds} of them dynamic)",
                 allowed=f"at most {MAX_LDS} bytes",
+            )
+        if self.scratch_size > MAX_SCRATCH:
+            raise InvalidArgumentError(
+                "the kernel wants more scratch than there is",
+                found=f"{self.scratch_size} bytes a work-item",
+                allowed=f"at most {MAX_SCRATCH} bytes",
             )
 
     @cached_property

@@ -21,7 +21,7 @@ class Settings:
         memory: bytes of device memory of each device.
         seed: chooses the order in which independent work runs.
         profile: whose behaviour is copied where AMD's versions differ: "6.4" or "7.2".
-        watchdog: seconds after which a kernel is stopped, or 0 for never.
+        watchdog: seconds of processor time after which a kernel is stopped, or 0 for never.
     """
 
     memory: int = 16 << 30
@@ -47,7 +47,7 @@ class VirtualSettings:
         memory: bytes of device memory of each device, or a text such as "512M".
         seed: chooses the order in which independent work runs.
         profile: whose behaviour is copied where AMD's versions differ: "6.4" or "7.2".
-        watchdog: seconds after which a kernel is stopped, or 0 for never.
+        watchdog: seconds of processor time after which a kernel is stopped, or 0 for never.
     """
 
     memory: int | str | None = None

@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 __all__ = ["Block", "Program", "program_for"]
 
 CACHE_SIZE = 256
+LONGEST_BLOCK = 128  # instructions; between two blocks a kernel can be stopped
+LONGEST_INDEXING = 4096  # instructions for which register indexing may stay on, since a block does not end there
 MODULES = instruction_set.MODULES  # importing them is what registers the compilers
 
 
@@ -84,8 +86,8 @@ class Program:
         block = Block(start)
         index = bisect.bisect_right(self._leaders, start)
         stop = self._leaders[index] if index < len(self._leaders) else len(self.code)
-        indexing = False
-        while block.end < stop or block.end == start:
+        indexing, count = False, 0
+        while (block.end < stop or block.end == start) and count < (LONGEST_INDEXING if indexing else LONGEST_BLOCK):
             try:
                 instruction, compiled = self._instruction(block.end, indexing)
             except UnknownInstruction:
@@ -93,6 +95,7 @@ class Program:
                     raise
                 break
             block.end += instruction.size
+            count += 1
             indexing = (indexing or instruction.mnemonic == ON) and instruction.mnemonic != OFF
             if isinstance(compiled, ControlFlow):
                 block.control, block.last = compiled, instruction
@@ -104,7 +107,8 @@ class Program:
                 block.steps.append(compiled)
                 block.instructions.append(instruction)
         if indexing:
-            block.steps.append(_refusal(instruction, "a block ends while register indexing is on"))
+            description = f"a block ends, or has {LONGEST_INDEXING} instructions, while register indexing is on"
+            block.steps.append(_refusal(instruction, description))
             block.instructions.append(instruction)
         return block
 

@@ -38,7 +38,7 @@ PATIENCE = 1000
 BARRIER_PATIENCE = 32  # barriers that a workgroup passes before those that passed fewer go first
 SPIN_LIMIT = 1000  # backward branches of a chunk's first turn; each further turn has as many more
 FIRST_LOOK = 8  # backward branches after which a group is first looked at for waiting; then at 16, 32, ...
-POLL_INTERVAL = 16  # blocks between two looks at `interrupted`
+POLL_INTERVAL = 64  # instructions between two looks at `interrupted`
 
 Place = tuple[int, int]
 """Where a group of waves stands: PC and MODE."""
@@ -83,8 +83,7 @@ class Chunk:
         self._total_backward = self._backward = 0
         countdown = 0
         while True:
-            countdown -= 1
-            if countdown < 0:
+            if countdown <= 0:
                 countdown = POLL_INTERVAL
                 if interrupted():
                     raise self._stopped()
@@ -92,6 +91,7 @@ class Chunk:
                     return Outcome.SPINNING
             block = self._program.blocks.get(self._pc) or self._fetch()
             self._execute(block)
+            countdown -= len(block.steps) + 1
             if not block.only_reads and self._has_written(block):
                 self._only_read = False
                 self._stuck = 0

@@ -77,7 +77,7 @@ TOO_HIGH = assembled(
 def test_indexing_over_the_end_of_a_block_is_a_fault():
     with pytest.raises(DeviceFault) as caught:
         run_program(IN_TWO_BLOCKS)
-    assert caught.value.description == "a block ends while register indexing is on"
+    assert caught.value.description == "a block ends, or has 4096 instructions, while register indexing is on"
 
 
 def test_a_register_beyond_the_last_is_a_fault():

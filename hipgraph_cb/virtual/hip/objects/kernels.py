@@ -25,7 +25,7 @@ from hipgraph_cb.virtual.callbacks import CallError
 from hipgraph_cb.virtual.dispatch import ExecutionSettings, execute
 from hipgraph_cb.virtual.faults import DeviceFault
 from hipgraph_cb.virtual.hip.native import load_bytes, load_pointer, load_pointers, require
-from hipgraph_cb.virtual.launch import Launch
+from hipgraph_cb.virtual.launch import MAX_SCRATCH, Launch
 from hipgraph_cb.virtual.watchdog import Watchdog
 
 if TYPE_CHECKING:
@@ -228,6 +228,12 @@ def check_shape(runtime: HipRuntime, function: Function, grid: Shape, block: Sha
         dynamic_lds <= limit and static_lds + dynamic_lds <= limit,
         note=f"kernel {function.name}: {static_lds} + {dynamic_lds} bytes of LDS exceed {limit}",
     )
+    scratch = function.export.private_segment_size
+    if scratch > MAX_SCRATCH:
+        raise CallError(
+            Code.LAUNCH_OUT_OF_RESOURCES,
+            f"kernel {function.name}: {scratch} bytes of scratch a work-item exceed {MAX_SCRATCH}",
+        )
     if items > function.export.max_flat_workgroup_size:
         raise CallError(
             Code.LAUNCH_FAILURE,

@@ -25,7 +25,7 @@ from hipgraph_cb.errors import HipGraphError
 from hipgraph_cb.virtual.dispatch import ExecutionSettings, execute
 from hipgraph_cb.virtual.faults import DeviceFault
 from hipgraph_cb.virtual.hsa.objects.signals import CONDITIONS
-from hipgraph_cb.virtual.launch import MAX_WORKGROUP, Launch
+from hipgraph_cb.virtual.launch import MAX_SCRATCH, MAX_WORKGROUP, Launch
 from hipgraph_cb.virtual.watchdog import Watchdog
 
 if TYPE_CHECKING:
@@ -34,8 +34,6 @@ if TYPE_CHECKING:
     from hipgraph_cb.virtual.loader import LoadedKernel
     from hipgraph_cb.virtual.worker import Operation
 
-MAX_SCRATCH = 131_056
-"""Bytes of scratch of one lane: 8191 KiB a wave is the most that a wave's register can hold."""
 
 
 class PacketError(Exception):

@@ -1,9 +1,9 @@
 """The memory of a virtual GPU: one arena of this process, whose device pointers are real host addresses.
 
 The arena is mapped without being reserved, so its capacity costs address space only. Fresh allocations are filled with
-0xCD, freed ones with 0xDD, and a freed range is given out again only when the arena has no untouched space left: a
-program that reads what it never wrote, or what it has freed, looks wrong. Every access is checked against the
-*requested* size of a live allocation, and at least `GUARD` bytes lie between two of them.
+0xCD, freed ones with 0xDD, and a freed range is given out again as late as possible: a program that reads what it never
+wrote, or what it has freed, looks wrong. The poison of the last freed ranges stays, the pages of older ones are given
+back. Every access is checked against the *requested* size of a live allocation, and bytes lie between two of them.
 """
 
 from __future__ import annotations
@@ -12,25 +12,23 @@ import bisect
 import ctypes
 import mmap
 import threading
-from collections import OrderedDict
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from hipgraph_cb.errors import InvalidArgumentError, OutOfRangeError, ResourceExhaustedError
+from hipgraph_cb.virtual.address_space import AddressSpace
+from hipgraph_cb.virtual.quarantine import POISON_LIMIT, Quarantine
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 FRESH = 0xCD
 POISON = 0xDD
-GUARD = 256
 PAGE = 4096
 # An allocation larger than this is filled at both ends only: touching every page would make it resident.
 FILL_LIMIT = 512 << 20
-# A freed range larger than this gives its pages back instead of keeping the poison resident.
-POISON_LIMIT = 1 << 20
 _MAP_NORESERVE = 0x4000  # the mmap module has the name only since Python 3.13
 
 
@@ -130,8 +128,9 @@ class Memory:
         self._lock = threading.RLock()
         self._live: dict[int, Allocation] = {}
         self._starts: list[int] = []
-        self._quarantine: OrderedDict[int, Allocation] = OrderedDict()  # oldest first
-        self._untouched = self.base + GUARD
+        self._asleep: dict[int, Allocation] = {}
+        self._space = AddressSpace(self.base, self.base + self.capacity)
+        self._quarantine = Quarantine()
         self._table: _Table | None = None
 
     def keep_mapped(self) -> None:
@@ -152,15 +151,20 @@ class Memory:
         """Return the address of `size` fresh bytes (at least one), a multiple of `alignment` (a power of two).
 
         Raises:
-            OutOfMemory: no untouched and no freed range is large enough.
+            OutOfMemory: no range that nobody has is large enough.
         """
         if size < 0 or alignment < 1 or alignment & (alignment - 1):
             raise InvalidArgumentError("an allocation needs a size >= 0 and a power of two as alignment")
         with self._lock:
-            address = self._find_space(max(size, 1), alignment)
-            self._live[address] = Allocation(address, size, label)
-            bisect.insort(self._starts, address)
-            self._table = None
+            address = self._space.take(max(size, 1), alignment)
+            if address is None:
+                raise OutOfMemory(
+                    f"device memory has no free range of {size} bytes",
+                    found=f"{self.live_bytes} of {self.capacity} bytes in use",
+                    next_step="free buffers, or use a larger virtual device",
+                )
+            self._quarantine.remove_overlapping(address, address + max(size, 1))
+            self._begin(Allocation(address, size, label))
         self._fill(address, size, FRESH)
         return address
 
@@ -171,32 +175,58 @@ class Memory:
             InvalidFree: no live allocation starts there.
         """
         with self._lock:
-            allocation = self._live.pop(address, None)
-            if allocation is None:
-                raise InvalidFree(
-                    f"no live allocation starts at {address:#x}",
-                    found=self.describe(address),
-                    allowed="an address that `allocate` returned and that was not freed since",
-                )
-            del self._starts[bisect.bisect_left(self._starts, address)]
-            self._quarantine[address] = allocation
-            self._table = None
+            self._release(self._end(address))
+
+    def put_to_sleep(self, address: int) -> None:
+        """Like `free`, but nobody else gets the range until it is forgotten, and it can be woken."""
+        with self._lock:
+            self._asleep[address] = self._end(address)
+
+    def wake(self, address: int) -> None:
+        """Begin the life of a sleeping range anew, with fresh bytes."""
+        with self._lock:
+            allocation = self._asleep.pop(address)
+            self._begin(allocation)
+        self._fill(address, allocation.size, FRESH)
+
+    def forget(self, address: int) -> None:
+        """Let others have a sleeping range."""
+        with self._lock:
+            self._release(self._asleep.pop(address))
+
+    def _begin(self, allocation: Allocation) -> None:
+        self._live[allocation.address] = allocation
+        bisect.insort(self._starts, allocation.address)
+        self._table = None
+
+    def _end(self, address: int) -> Allocation:
+        """Take a live allocation out of those that kernels may access, and poison it."""
+        allocation = self._live.pop(address, None)
+        if allocation is None:
+            raise InvalidFree(
+                f"no live allocation starts at {address:#x}",
+                found=self.describe(address),
+                allowed="an address that `allocate` returned and that was not freed since",
+            )
+        del self._starts[bisect.bisect_left(self._starts, address)]
+        self._table = None
         if allocation.size <= POISON_LIMIT:
             self._fill(address, allocation.size, POISON)
         else:
-            self._give_pages_back(allocation)
+            self._give_pages_back(address, allocation.end)
+        return allocation
 
-    def revive(self, address: int) -> bool:
-        """Begin the life of a freed range anew, with fresh bytes at the same address; False when it was given away."""
-        with self._lock:
-            allocation = self._quarantine.pop(address, None)
-            if allocation is None:
-                return False
-            self._live[address] = allocation
-            bisect.insort(self._starts, address)
-            self._table = None
-        self._fill(address, allocation.size, FRESH)
-        return True
+    def _release(self, allocation: Allocation) -> None:
+        """Put a range into quarantine, out of which the oldest ones go."""
+        self._space.release(allocation.address)
+        self._quarantine.add(allocation)
+        while (oldest := self._quarantine.oldest_beyond_room()) is not None:
+            first, last = self._space.gap(oldest.address)
+            before, after = self._quarantine.neighbours(oldest.address)
+            first = first if before is None else max(first, before.end)
+            last = last if after is None else min(last, after.address)
+            # The pages that the range touches, unless a neighbour touches them too.
+            self._give_pages_back(max(first, oldest.address // PAGE * PAGE), min(last, -(-oldest.end // PAGE) * PAGE))
 
     def find(self, address: int) -> Allocation | None:
         """The live allocation that holds the byte at `address`."""
@@ -257,9 +287,10 @@ class Memory:
             allocation = self.find(address)
             if allocation is not None:
                 return _inside(address, size, allocation)
-            for freed in reversed(self._quarantine.values()):
-                if freed.address <= address < freed.end:
-                    return f"{address - freed.address} bytes into {freed}, which was freed"
+            asleep = (each for each in self._asleep.values() if each.address <= address < each.end)
+            freed = self._quarantine.find(address) or next(asleep, None)
+            if freed is not None:
+                return f"{address - freed.address} bytes into {freed}, which was freed"
             return self._nearest(address)
 
     def _nearest(self, address: int) -> str:
@@ -274,29 +305,6 @@ class Memory:
             return f"{address - before.end} bytes past the end of {before}"
         return f"{after.address - address} bytes before {after}" if after else "outside device memory"
 
-    def _find_space(self, size: int, alignment: int) -> int:
-        address = -(-self._untouched // alignment) * alignment
-        if address + size + GUARD <= self.base + self.capacity:
-            self._untouched = address + size + GUARD
-            return address
-        return self._reuse(size, alignment)
-
-    def _reuse(self, size: int, alignment: int) -> int:
-        """Take the first gap between live allocations, forgetting the freed ranges in it."""
-        edge = self.base + GUARD
-        for start in [*self._starts, self.base + self.capacity]:
-            address = -(-edge // alignment) * alignment
-            if address + size + GUARD <= start:
-                for freed in [f for f in self._quarantine.values() if f.address < address + size and f.end > address]:
-                    del self._quarantine[freed.address]
-                return address
-            edge = self._live[start].end + GUARD if start in self._live else edge
-        raise OutOfMemory(
-            f"device memory has no free range of {size} bytes",
-            found=f"{self.live_bytes} of {self.capacity} bytes in use",
-            next_step="free buffers, or use a larger virtual device",
-        )
-
     def _fill(self, address: int, size: int, value: int) -> None:
         offset = address - self.base
         if size <= FILL_LIMIT:
@@ -305,10 +313,12 @@ class Memory:
         self.u8[offset : offset + FILL_LIMIT // 2] = value
         self.u8[offset + size - FILL_LIMIT // 2 : offset + size] = value
 
-    def _give_pages_back(self, allocation: Allocation) -> None:
-        first = -(-(allocation.address - self.base) // PAGE) * PAGE
-        length = (allocation.end - self.base) // PAGE * PAGE - first
-        self._map.madvise(mmap.MADV_DONTNEED, first, length)
+    def _give_pages_back(self, first: int, end: int) -> None:
+        """Give back the pages that lie wholly among these bytes."""
+        start = -(-(first - self.base) // PAGE) * PAGE
+        length = (end - self.base) // PAGE * PAGE - start
+        if length > 0:
+            self._map.madvise(mmap.MADV_DONTNEED, start, length)
 
 
 def _inside(address: int, size: int, allocation: Allocation) -> str:

@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from hipgraph_cb.virtual import quarantine
 from hipgraph_cb.virtual.memory import InvalidFree, Memory, MemoryFault, OutOfMemory
 
 
@@ -148,12 +149,81 @@ def test_the_check_sees_a_free_at_once(memory):
     assert memory.check(addresses(address), 4).tolist() == [True]
 
 
+def resident(memory: Memory) -> int:
+    """Bytes of the arena that lie in physical memory."""
+    text = Path("/proc/self/smaps").read_text()
+    block = text[text.index(f"{memory.base:x}-") :]
+    return next(int(line.split()[1]) << 10 for line in block.splitlines() if line.startswith("Rss:"))
+
+
 def test_a_large_freed_range_gives_its_pages_back():
     memory = Memory(1 << 30)
     for _ in range(20):
         address = memory.allocate(32 << 20)
         memory.free(address)
-    text = Path("/proc/self/smaps").read_text()
-    block = text[text.index(f"{memory.base:x}-") :]
-    resident = next(int(line.split()[1]) for line in block.splitlines() if line.startswith("Rss:"))
-    assert resident < 40 << 10
+    assert resident(memory) < 40 << 20
+
+
+@pytest.mark.parametrize(
+    ("size", "cycles"),
+    [(1 << 20, 100), (20_000, 5000), (64, 40_000), pytest.param(1000, 10**6, marks=pytest.mark.long)],
+)
+def test_memory_stays_flat_however_often_ranges_are_freed(size, cycles):
+    memory = Memory(1 << 30)
+    kept = [memory.allocate(size) for _ in range(3)]
+    for _ in range(cycles):
+        memory.free(memory.allocate(size))
+    assert resident(memory) < 48 << 20
+    assert memory.allocations() == tuple(memory.find(address) for address in kept)
+
+
+def test_the_last_freed_ranges_stay_poisoned_and_are_told_by_name():
+    memory = Memory(1 << 30)
+    freed = [memory.allocate(3000, label=f"#{number}") for number in range(2000)]
+    views = [memory.bytes(address, 3000) for address in freed]
+    for address in freed:
+        memory.free(address)
+    assert all((view == 0xDD).all() for view in views[-500:])
+    assert memory.describe(freed[-1] + 5) == "5 bytes into `#1999`, 3000 bytes, which was freed"
+    assert "which was freed" not in memory.describe(freed[0] + 5)
+
+
+@pytest.mark.parametrize("seed", range(2))
+def test_nobody_disturbs_what_lives_or_sleeps(seed, monkeypatch):
+    """Whatever is allocated, freed, put to sleep, woken and forgotten, in an arena that is used up again and again."""
+    monkeypatch.setattr(quarantine, "MOST_RANGES", 5)
+    memory, random = Memory(512 << 10), np.random.default_rng(seed)
+    live: dict[int, int] = {}
+    asleep: dict[int, int] = {}
+    for number in range(800):
+        action = random.integers(5)
+        if action < 2:
+            size = int(random.choice([0, 1, 64, 4000, 4096, 30_000]))
+            try:
+                address = memory.allocate(size, alignment=int(random.choice([1, 256, 4096])))
+            except OutOfMemory:
+                continue
+            live[address] = size
+        elif action == 2 and live:
+            address = int(random.choice(list(live)))
+            size = live.pop(address)
+            memory.free(address) if number % 2 else memory.put_to_sleep(address)
+            asleep |= {} if number % 2 else {address: size}
+            continue
+        elif action > 2 and asleep:
+            address = int(random.choice(list(asleep)))
+            size = asleep.pop(address)
+            if action == 3:
+                memory.forget(address)
+                continue
+            memory.wake(address)
+            live[address] = size
+        else:
+            continue
+        mine = memory.bytes(address, size)
+        assert (mine == 0xCD).all()
+        mine[:] = address >> 6 & 0x7F
+        for other, length in live.items():
+            assert (memory.bytes(other, length) == other >> 6 & 0x7F).all()
+        ranges = sorted((start, start + max(length, 1)) for start, length in [*live.items(), *asleep.items()])
+        assert all(end + 256 <= start for (_, end), (start, _) in itertools.pairwise(ranges))

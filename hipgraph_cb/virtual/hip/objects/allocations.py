@@ -97,22 +97,25 @@ class Allocations:
         return address
 
     def free(self, allocation: DeviceAllocation) -> None:
+        self._end(allocation)
+        self.memory.free(allocation.address)
+
+    def _end(self, allocation: DeviceAllocation) -> None:
         del self._known[allocation.address]
         if allocation.kind is not MemoryType.HOST:
             self.used[allocation.ordinal] -= allocation.size
-        self.memory.free(allocation.address)
 
     def put_to_sleep(self, allocation: DeviceAllocation) -> None:
         """End the life of a graph's memory until `wake`; its address stays its own."""
-        self.free(allocation)
+        self._end(allocation)
+        self.memory.put_to_sleep(allocation.address)
         self._dormant[allocation.address] = allocation
 
     def wake(self, allocation: DeviceAllocation) -> None:
         """Begin the life of a graph's memory; its bytes are fresh."""
         if self._dormant.pop(allocation.address, None) is None:
             return
-        if not self.memory.revive(allocation.address):
-            raise CallError(Code.OUT_OF_MEMORY, f"the range of the graph's memory at {allocation.address:#x} is in use")
+        self.memory.wake(allocation.address)
         self._known[allocation.address] = allocation
         self.used[allocation.ordinal] = self.used.get(allocation.ordinal, 0) + allocation.size
 
@@ -120,7 +123,8 @@ class Allocations:
         """End the life of a graph's memory for good."""
         if self.is_registered(allocation):
             self.free(allocation)
-        self._dormant.pop(allocation.address, None)
+        elif self._dormant.pop(allocation.address, None) is not None:
+            self.memory.forget(allocation.address)
 
     def find(self, address: int) -> DeviceAllocation | None:
         """The allocation that holds the byte at `address`, or None for memory that HIP did not make."""

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import ctypes
+from pathlib import Path
 
 import numpy as np
 import pytest
 from support.hip_callers import structure
 
 from hipgraph_cb.abi.hip.structures import DriverLaunchConfig
+from hipgraph_cb.virtual.hip.objects import kernels
 
 
 @pytest.fixture
@@ -38,3 +40,11 @@ def test_a_launch_by_work_items(raw, program, saxpy, name):
     assert elapsed.value >= 0
     assert launch(function, 65, 1, 1, 32, 1, 1, 0, 0, arguments.table, 0, 0, 0, 0) == 1
     assert launch(function, 64, 1, 1, 0, 1, 1, 0, 0, arguments.table, 0, 0, 0, 0) == 9
+
+
+def test_a_launch_that_wants_too_much_scratch_is_refused(raw, program, monkeypatch):
+    monkeypatch.setattr(kernels, "MAX_SCRATCH", 15)
+    path = Path(__file__).parents[2] / "fixtures" / "memory" / "generic.gfx942.hsaco"
+    function = int(program.function("sort_private", path))
+    arguments = program.saxpy(0, 0, 0.0, 1)
+    assert raw.hipModuleLaunchKernel(function, 1, 1, 1, 64, 1, 1, 0, 0, arguments.table, 0) == 701

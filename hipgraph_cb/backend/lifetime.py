@@ -130,6 +130,13 @@ class Backlog:
                 self._waiting.append(retired)
 
 
+def forget_done(tickets: dict[LaunchQueue, int]) -> None:
+    """Let go of the queues on which all is done: streams come and go while a program stays."""
+    for queue, ticket in tuple(tickets.items()):
+        if queue.is_done(ticket):
+            tickets.pop(queue, None)
+
+
 def _is_done(retired: Retired) -> bool:
     return all(queue.is_done(ticket) for queue, ticket in retired.tickets.items())
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from hipgraph_cb.backend.events import EventRecord
 from hipgraph_cb.backend.imported import check_bound
-from hipgraph_cb.backend.lifetime import RetiredHandles
+from hipgraph_cb.backend.lifetime import RetiredHandles, forget_done
 from hipgraph_cb.backend.modes import check_mode
 from hipgraph_cb.backend.resources import BoundResources
 from hipgraph_cb.backend.supported import check_supported
@@ -190,6 +190,8 @@ class HipProgram(Program):
     def _launch(self, queue: Queue) -> None:
         needs = self._needs
         executable = needs.executable
+        if queue not in needs.tickets:
+            forget_done(needs.tickets)
         with queue.lock:
             if executable is None or self._events is not None:
                 self._launch_parts(queue)

@@ -12,7 +12,7 @@ import numpy as np
 
 from hipgraph_cb.backend.events import EventRecord
 from hipgraph_cb.backend.imported import check_bound
-from hipgraph_cb.backend.lifetime import RetiredHandles, handles_of
+from hipgraph_cb.backend.lifetime import RetiredHandles, forget_done, handles_of
 from hipgraph_cb.backend.modes import check_mode
 from hipgraph_cb.backend.resources import BoundResources
 from hipgraph_cb.backend.watching import replay_checked
@@ -149,6 +149,8 @@ class HsaProgram(Program):
             self._device.backlog.retire(RetiredHandles({queue: ticket}, signals.handles))
 
     def _launch(self, queue: HsaQueue, packets: Packets, words: Any, signals: Sequence[Handle] = ()) -> int:
+        if queue not in self._needs.tickets:
+            forget_done(self._needs.tickets)
         with queue.lock:
             try:
                 ticket = queue.launch(packets, words, self._work, self._image.where, signals)

@@ -35,7 +35,6 @@ if TYPE_CHECKING:
     from hipgraph_cb.virtual.worker import Operation
 
 
-
 class PacketError(Exception):
     """A packet that cannot be done, with the status for the queue's error callback."""
 

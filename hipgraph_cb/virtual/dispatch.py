@@ -17,12 +17,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from hipgraph_cb.code_object.target_id import FeatureState, TargetId
 from hipgraph_cb.virtual import malloc_tuning as heap
 from hipgraph_cb.virtual.faults import DeviceFault, FaultKind
 from hipgraph_cb.virtual.initial_state import initial_state
 from hipgraph_cb.virtual.isa.float_mode import FloatMode
 from hipgraph_cb.virtual.isa.placement import Placement
 from hipgraph_cb.virtual.isa.program import Program, program_for
+from hipgraph_cb.virtual.isa.registry import CompileContext
 from hipgraph_cb.virtual.isa.scheduler import Chunk, Outcome
 from hipgraph_cb.virtual.launch import WAVE_SIZE
 from hipgraph_cb.virtual.memory import MemoryFault
@@ -34,6 +36,7 @@ if TYPE_CHECKING:
     from hipgraph_cb.virtual.trace import DispatchTrace
 
 PRELOAD_ENTRY = 256  # a kernel that wants kernel arguments preloaded is entered so many bytes behind its entry
+GFX942 = TargetId("gfx942", FeatureState.ON, FeatureState.OFF)
 
 
 @dataclass(frozen=True)
@@ -43,14 +46,14 @@ class ExecutionSettings:
     Attributes:
         chunk_lanes: lanes that are executed side by side (at least one workgroup).
         seed: the order of the chunks; None runs them in order.
-        target: the processor whose instructions the code is made of.
+        target: the processor whose instructions the code is made of, and its features.
         trace: the file to which figures of each dispatch are appended (see trace.py); None for none. The default is
             what the environment said when the virtual GPU was loaded.
     """
 
     chunk_lanes: int = 65536
     seed: int | None = None
-    target: str = "gfx942"
+    target: TargetId = GFX942
     trace: str | None = os.environ.get("HIPGRAPH_CB_TRACE") or None
 
 
@@ -63,7 +66,7 @@ MOST_RESIDENT = 4 << 30
 """Bytes of registers, LDS and scratch of workgroups that have started and wait for others."""
 SHUFFLED = 4096  # chunks that are shuffled together
 # What ran last at an address; comparing code is cheaper than hashing it.
-_RECENT: dict[tuple[int, str, FloatMode], Program] = {}
+_RECENT: dict[tuple[int, TargetId, FloatMode], Program] = {}
 heap.learn_from_a_freed_block()
 
 
@@ -182,5 +185,9 @@ def _program(kernel: KernelLike, memory: Memory, settings: ExecutionSettings) ->
     if program is None or program.code != code:
         if len(_RECENT) >= 256:
             _RECENT.clear()
-        program = _RECENT[key] = program_for(code, settings.target, mode)
+        program = _RECENT[key] = program_for(code, _context(settings.target, mode))
     return program, entry
+
+
+def _context(target: TargetId, mode: FloatMode) -> CompileContext:
+    return CompileContext(target.processor, mode, sram_ecc=target.sramecc is FeatureState.ON)

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from hipgraph_cb.abi.hip.codes import Code
-from hipgraph_cb.code_object.target_id import TargetId
+from hipgraph_cb.code_object.target_id import FeatureState, TargetId
 from hipgraph_cb.errors import InvalidArgumentError
 from hipgraph_cb.virtual.callbacks import CallError, SharedCalls
 from hipgraph_cb.virtual.fault_log import FaultLog
@@ -102,6 +102,11 @@ def _model(text: str) -> tuple[TargetId, GpuModel]:
     model = MODELS.get(target.processor)
     if model is None:
         raise InvalidArgumentError("there is no virtual GPU of this kind", found=repr(text), allowed=", ".join(MODELS))
-    if text == model.processor:
-        target = TargetId.parse(text + model.features)
-    return target, model
+    return _with_features(target, TargetId.parse(model.processor + model.features)), model
+
+
+def _with_features(target: TargetId, sold: TargetId) -> TargetId:
+    """`target` with the features that it does not state as the device is sold; a device has each on or off."""
+    sramecc = sold.sramecc if target.sramecc is FeatureState.ANY else target.sramecc
+    xnack = sold.xnack if target.xnack is FeatureState.ANY else target.xnack
+    return TargetId(target.processor, sramecc, xnack)

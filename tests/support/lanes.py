@@ -16,6 +16,7 @@ from hipgraph_cb.virtual.isa.state import State
 from hipgraph_cb.virtual.memory import Memory
 
 DEFAULT_MODE = FloatMode()
+DEFAULT_CONTEXT = CompileContext()
 
 
 def make_state(memory: Memory, *, groups: int = 1, waves_per_group: int = 1, lds_size: int = 0) -> State:
@@ -27,7 +28,7 @@ def make_state(memory: Memory, *, groups: int = 1, waves_per_group: int = 1, lds
 def run(state: State, mnemonic: str, form: str, **fields: int) -> None:
     """Execute one instruction, given by its fields."""
     every_field = {name: 0 for name, _, _ in LAYOUTS[form]} | fields
-    execute(state, Instruction(0, 8, form, mnemonic, every_field))
+    execute(state, Instruction(0, 8, form, mnemonic, every_field), DEFAULT_CONTEXT)
 
 
 def run_code(state: State, code: str, mode: FloatMode = DEFAULT_MODE) -> None:
@@ -35,16 +36,16 @@ def run_code(state: State, code: str, mode: FloatMode = DEFAULT_MODE) -> None:
     data, offset = bytes.fromhex(code), 0
     while offset < len(data):
         instruction = decode(data, offset)
-        execute(state, instruction, mode)
+        execute(state, instruction, CompileContext(float_mode=mode))
         offset = instruction.end
 
 
-def execute(state: State, instruction: Instruction, mode: FloatMode = DEFAULT_MODE) -> None:
+def execute(state: State, instruction: Instruction, context: CompileContext = DEFAULT_CONTEXT) -> None:
     """Compile and execute one instruction."""
     assert instruction_set.MODULES
     compiler = compiler_of(instruction.mnemonic)
     assert compiler is not None, f"{instruction.mnemonic} is not implemented"
-    step = compiler(instruction, CompileContext(float_mode=mode))
+    step = compiler(instruction, context)
     assert callable(step)
     with np.errstate(all="ignore"):
         step(state)

@@ -280,8 +280,7 @@ def _chosen(state: State, register: int, lanes: NDArray[np.bool_]) -> Vector32:
 
 @semantics(*(f"buffer_load_{size}" for size in NARROW_LOADS))
 def _compile_narrow_load(instruction: Instruction, context: CompileContext) -> Compiled:
-    del context
-    form = NARROW_LOADS[instruction.mnemonic.removeprefix("buffer_load_")]
+    form = NARROW_LOADS[instruction.mnemonic.removeprefix("buffer_load_")].on(context)
     places, destination = buffer_places(instruction), vector_register(instruction, "vdata")
     to_lds = bool(instruction.fields["lds"])
     if to_lds and form.half:

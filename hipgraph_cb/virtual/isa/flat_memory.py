@@ -109,8 +109,7 @@ def _compile_load(instruction: Instruction, context: CompileContext) -> Compiled
 
 @semantics(*(f"flat_load_{size}" for size in NARROW_LOADS))
 def _compile_narrow_load(instruction: Instruction, context: CompileContext) -> Compiled:
-    del context
-    form = NARROW_LOADS[instruction.mnemonic.removeprefix("flat_load_")]
+    form = NARROW_LOADS[instruction.mnemonic.removeprefix("flat_load_")].on(context)
     addresses, destination = flat_addresses(instruction), vector_register(instruction, "vdst")
 
     def load(state: State, kind: str, places: Addresses) -> Vector32 | None:

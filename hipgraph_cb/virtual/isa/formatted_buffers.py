@@ -15,7 +15,7 @@ import numpy as np
 from hipgraph_cb.virtual.isa import texel_formats
 from hipgraph_cb.virtual.isa.buffer_memory import Places, buffer_places, in_range, live_offsets
 from hipgraph_cb.virtual.isa.global_memory import vector_register
-from hipgraph_cb.virtual.isa.memory_access import load_narrow, load_words, merge_half, store_narrow, store_words
+from hipgraph_cb.virtual.isa.memory_access import load_narrow, load_words, loaded_half, store_narrow, store_words
 from hipgraph_cb.virtual.isa.registry import CompileContext, Compiled, UnsupportedInstruction, semantics
 from hipgraph_cb.virtual.isa.state import State, Vector32
 
@@ -98,7 +98,6 @@ def _half(word: Any, kind: int) -> Any:
     "buffer_load_format_d16_hi_x",
 )
 def _compile_load(instruction: Instruction, context: CompileContext) -> Compiled:
-    del context
     if instruction.fields.get("lds", 0):
         raise UnsupportedInstruction("a formatted transfer to LDS")
     count, is_half, upper = _parts(instruction)
@@ -115,7 +114,7 @@ def _compile_load(instruction: Instruction, context: CompileContext) -> Compiled
         if is_half:
             values = [_half(value, kind) for value in values]
         if upper or (is_half and count == 1):
-            values = [merge_half(state, destination, values[0], upper)]
+            values = [loaded_half(state, destination, values[0], upper, context.sram_ecc)]
         elif is_half:
             values = [low | high << _U32(16) for low, high in zip(values[::2], [*values[1::2], _U32(0)], strict=False)]
         for index, value in enumerate(values):

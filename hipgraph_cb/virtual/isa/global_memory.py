@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -19,7 +19,7 @@ from hipgraph_cb.virtual.isa.memory_access import (
     is_sparse,
     load_narrow,
     load_words,
-    merge_half,
+    loaded_half,
     sign_extend,
     spread,
     store_narrow,
@@ -43,6 +43,11 @@ class Narrow:
     size: int
     signed: bool = False
     half: str | None = None
+    sram_ecc: bool = True
+
+    def on(self, context: CompileContext) -> Narrow:
+        """The same on the target of `context`."""
+        return replace(self, sram_ecc=context.sram_ecc)
 
 
 NARROW_LOADS = {
@@ -166,8 +171,7 @@ def store_words_step(instruction: Instruction, addresses: Callable[[State], Addr
 
 @semantics(*(f"global_load_{size}" for size in NARROW_LOADS))
 def _compile_narrow_load(instruction: Instruction, context: CompileContext) -> Compiled:
-    del context
-    form = NARROW_LOADS[instruction.mnemonic.removeprefix("global_load_")]
+    form = NARROW_LOADS[instruction.mnemonic.removeprefix("global_load_")].on(context)
     addresses = global_addresses(instruction)
     return narrow_load_step(
         vector_register(instruction, "vdst"),
@@ -219,4 +223,4 @@ def narrow_result(state: State, destination: int, value: Vector32, form: Narrow)
         value = sign_extend(value, 8 * form.size)
     if form.half is None:
         return value
-    return merge_half(state, destination, value & np.uint32(0xFFFF), form.half == "high")
+    return loaded_half(state, destination, value & np.uint32(0xFFFF), form.half == "high", form.sram_ecc)

@@ -293,8 +293,7 @@ def _write_words(state: State, address: Vector32, offset: int, values: list[Vect
 
 @semantics(*(f"ds_read_{size}" for size in NARROW_READS))
 def _compile_narrow_read(instruction: Instruction, context: CompileContext) -> Compiled:
-    del context
-    form = NARROW_READS[instruction.mnemonic.removeprefix("ds_read_")]
+    form = NARROW_READS[instruction.mnemonic.removeprefix("ds_read_")].on(context)
     address, offset = instruction.fields["addr"], whole_offset(instruction)
     destination = vector_register(instruction, "vdst")
     in_general = narrow_load_step(destination, form, _narrow_places(instruction, form))

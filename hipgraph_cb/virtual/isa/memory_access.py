@@ -176,8 +176,11 @@ def sign_extend(value: Vector32, bits: int) -> Vector32:
     return extended
 
 
-def merge_half(state: State, register: int, value: Vector32, upper: bool) -> Vector32:
-    """A 16-bit result beside the half of `register` that the d16 forms keep."""
+def loaded_half(state: State, register: int, value: Vector32, upper: bool, sram_ecc: bool) -> Vector32:
+    """What a d16 load leaves in `register`; `CompileContext.sram_ecc` decides what becomes of the other half."""
+    if sram_ecc:
+        half: Vector32 = value << np.uint32(16) if upper else value & np.uint32(0xFFFF)
+        return half
     old = state.read_vgpr(register)
     merged: Vector32 = (
         old & np.uint32(0xFFFF) | value << np.uint32(16)

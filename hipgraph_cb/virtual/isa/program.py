@@ -10,6 +10,7 @@ import bisect
 import hashlib
 import re
 from collections import OrderedDict
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from hipgraph_cb.virtual.faults import FaultKind
@@ -69,7 +70,7 @@ class Program:
 
     def with_mode(self, mode: FloatMode) -> Program:
         """The same code under another float mode."""
-        return _cached(self.code, CompileContext(self.context.target, mode))
+        return program_for(self.code, replace(self.context, float_mode=mode))
 
     def block(self, start: int) -> Block:
         """The block that starts at offset `start`.
@@ -167,12 +168,8 @@ def _refusal(instruction: Instruction, description: str) -> Step:
 _CACHE: OrderedDict[tuple[bytes, CompileContext], Program] = OrderedDict()
 
 
-def program_for(code: bytes, target: str, mode: FloatMode) -> Program:
-    """The program of `code`; equal code gives the same program."""
-    return _cached(code, CompileContext(target, mode))
-
-
-def _cached(code: bytes, context: CompileContext) -> Program:
+def program_for(code: bytes, context: CompileContext) -> Program:
+    """The program of `code`; equal code in an equal context gives the same program."""
     key = (hashlib.sha256(code).digest(), context)
     program = _CACHE.get(key)
     if program is None:

@@ -39,10 +39,13 @@ class CompileContext:
     Attributes:
         target: processor name, such as "gfx942".
         float_mode: rounding and denormal mode in force at this instruction.
+        sram_ecc: whether the register file has error correction, as the target ID's `sramecc+` says. It writes whole
+            registers, so a load of 16 bits (d16) clears the other half; without it that half stays.
     """
 
     target: str = "gfx942"
     float_mode: FloatMode = field(default_factory=FloatMode)
+    sram_ecc: bool = True
 
 
 Compiler = Callable[["Instruction", CompileContext], Compiled]

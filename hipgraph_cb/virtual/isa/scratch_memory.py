@@ -65,8 +65,7 @@ def _compile_load(instruction: Instruction, context: CompileContext) -> Compiled
 
 @semantics(*(f"scratch_load_{size}" for size in NARROW_LOADS))
 def _compile_narrow_load(instruction: Instruction, context: CompileContext) -> Compiled:
-    del context
-    form = NARROW_LOADS[instruction.mnemonic.removeprefix("scratch_load_")]
+    form = NARROW_LOADS[instruction.mnemonic.removeprefix("scratch_load_")].on(context)
     addresses, destination = scratch_addresses(instruction), vector_register(instruction, "vdst")
 
     def step(state: State) -> None:

@@ -16,7 +16,6 @@ pytestmark = pytest.mark.usefixtures("each_way")
 LANES = np.arange(64)
 LOAD = "000050dc00000004"  # flat_load_dword v4, v[0:1]
 LOAD_BYTE = "050040dc00000004"  # flat_load_ubyte v4, v[0:1] offset:5
-LOAD_HIGH = "000094dc00000004"  # flat_load_short_d16_hi v4, v[0:1]
 LOAD_X2 = "000054dc00000004"  # flat_load_dwordx2 v[4:5], v[0:1]
 STORE = "000070dc00020000"  # flat_store_dword v[0:1], v2
 STORE_BYTE = "000060dc00020000"  # flat_store_byte v[0:1], v2
@@ -79,13 +78,6 @@ def test_two_words_and_a_byte_further_on(places):
     assert np.array_equal(values(places.state, 5), second)
     run_code(places.state, LOAD_BYTE)
     assert np.array_equal(values(places.state, 4), octet)
-
-
-def test_half_a_register_is_kept(places):
-    places.state.write_vgpr(4, np.full((1, 1), 0x1111BEEF, np.uint32))
-    expected = places.expected(0, np.uint16).astype(np.uint32) << 16 | 0xBEEF
-    run_code(places.state, LOAD_HIGH)
-    assert np.array_equal(values(places.state, 4), expected)
 
 
 @pytest.mark.parametrize(("code", "dtype"), [(STORE, np.uint32), (STORE_BYTE, np.uint8)])

@@ -140,15 +140,6 @@ def test_halves_are_packed_two_to_a_register():
         assert second[lane] == parts[lane][2]
 
 
-@pytest.mark.parametrize(("mnemonic", "upper"), [("buffer_load_format_d16_x", 0), ("buffer_load_format_d16_hi_x", 1)])
-def test_one_half_leaves_the_other_alone(mnemonic, upper):
-    scene = Scene(1, UINT)
-    scene.state.write_vgpr(VDATA, np.full((1, 1), 0x12345678, np.uint32))
-    scene.run(mnemonic)
-    expected = [part[0] << 16 | 0x5678 if upper else 0x12340000 | part[0] for part in scene.elements((8,))]
-    assert lanes_of(scene.state, VDATA)[0].tolist() == expected
-
-
 def nearest_even(value: float) -> int:
     return int(np.rint(value))
 

@@ -78,24 +78,6 @@ def test_narrow_loads_extend_by_their_sign(memory, form, dtype, extended):
 
 @pytest.mark.parametrize(
     ("form", "expected"),
-    [
-        ("ubyte_d16", 0xAAAA00F1),
-        ("ubyte_d16_hi", 0x00F1BBBB),
-        ("sbyte_d16", 0xAAAAFFF1),
-        ("sbyte_d16_hi", 0xFFF1BBBB),
-        ("short_d16", 0xAAAA80F1),
-        ("short_d16_hi", 0x80F1BBBB),
-    ],
-)
-def test_d16_loads_keep_the_other_half(memory, form, expected):
-    state = make_state(memory)
-    state.write_vgpr(8, np.full((1, 1), 0xAAAABBBB, np.uint32))
-    load(state, f"global_load_{form}", np.array([upload(memory, np.array([0x80F1], np.uint16))]))
-    assert (lanes_of(state, 8) == expected).all()
-
-
-@pytest.mark.parametrize(
-    ("form", "expected"),
     [("byte", b"\x11\0\0"), ("byte_d16_hi", b"\x33\0\0"), ("short", b"\x11\x22\0"), ("short_d16_hi", b"\x33\x44\0")],
 )
 def test_narrow_stores_take_one_half_of_the_register(memory, form, expected):

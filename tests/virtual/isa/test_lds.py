@@ -80,15 +80,9 @@ def test_a_pair_is_read_before_its_address_register_is_overwritten(memory):
         ("i8", 0xFFFFFFF1),
         ("u16", 0x80F1),
         ("i16", 0xFFFF80F1),
-        ("u8_d16", 0xAAAA00F1),
-        ("u8_d16_hi", 0x00F1BBBB),
-        ("i8_d16", 0xAAAAFFF1),
-        ("i8_d16_hi", 0xFFF1BBBB),
-        ("u16_d16", 0xAAAA80F1),
-        ("u16_d16_hi", 0x80F1BBBB),
     ],
 )
-def test_narrow_reads_extend_or_keep_a_half(memory, form, expected):
+def test_narrow_reads_extend(memory, form, expected):
     state = make_state(memory, lds_size=16)
     state.lds[0, 4:6] = [0xF1, 0x80]
     write(state, 0, 4)

@@ -95,7 +95,7 @@ class KernelLaunch:
             raise CallError(Code.ILLEGAL_ADDRESS, "its module was unloaded; AMD's runtime would run freed memory")
         launch = self._place(runtime, gpu)
         watchdog = Watchdog(runtime.settings.watchdog, operation)
-        settings = ExecutionSettings(seed=runtime.settings.seed, target=gpu.target.processor)
+        settings = ExecutionSettings(seed=runtime.settings.seed, target=gpu.target)
         try:
             with _registered_memory(runtime) if runtime.allocations.registered else nullcontext():
                 execute(launch, runtime.memory, interrupted=watchdog.must_stop, settings=settings)

@@ -29,6 +29,7 @@ from hipgraph_cb.virtual.launch import MAX_SCRATCH, MAX_WORKGROUP, Launch
 from hipgraph_cb.virtual.watchdog import Watchdog
 
 if TYPE_CHECKING:
+    from hipgraph_cb.code_object.target_id import TargetId
     from hipgraph_cb.virtual.hsa.objects.queue import Queue
     from hipgraph_cb.virtual.hsa.objects.runtime import HsaRuntime
     from hipgraph_cb.virtual.loader import LoadedKernel
@@ -49,7 +50,7 @@ class Dispatch:
 
     runtime: HsaRuntime
     launch: Launch
-    target: str
+    target: TargetId
 
     def run(self, operation: Operation) -> None:
         settings = self.runtime.settings
@@ -86,7 +87,7 @@ def read_dispatch(runtime: HsaRuntime, queue: Queue, slot: int) -> Dispatch:
         )
     except HipGraphError as error:
         raise PacketError(Status.INVALID_ARGUMENT, str(error)) from error
-    return Dispatch(runtime, launch, queue.gpu.target.processor)
+    return Dispatch(runtime, launch, queue.gpu.target)
 
 
 def _kernel(runtime: HsaRuntime, queue: Queue, packet: DispatchPacket) -> LoadedKernel:

@@ -22,12 +22,14 @@ from hipgraph_cb.virtual import malloc_tuning as heap
 from hipgraph_cb.virtual.faults import DeviceFault, FaultKind
 from hipgraph_cb.virtual.initial_state import initial_state
 from hipgraph_cb.virtual.isa.float_mode import FloatMode
+from hipgraph_cb.virtual.isa.lds_range import OutsideLds
 from hipgraph_cb.virtual.isa.placement import Placement
 from hipgraph_cb.virtual.isa.program import Program, program_for
 from hipgraph_cb.virtual.isa.registry import CompileContext
 from hipgraph_cb.virtual.isa.scheduler import Chunk, Outcome
 from hipgraph_cb.virtual.launch import WAVE_SIZE
 from hipgraph_cb.virtual.memory import MemoryFault
+from hipgraph_cb.virtual.settings import LDS_BOUNDS_FAULT, Settings
 
 if TYPE_CHECKING:
     from hipgraph_cb.virtual.isa.state import State
@@ -47,6 +49,7 @@ class ExecutionSettings:
         chunk_lanes: lanes that are executed side by side (at least one workgroup).
         seed: the order of the chunks; None runs them in order.
         target: the processor whose instructions the code is made of, and its features.
+        refuses_outside_lds: whether an access outside a workgroup's LDS is a fault.
         trace: the file to which figures of each dispatch are appended (see trace.py); None for none. The default is
             what the environment said when the virtual GPU was loaded.
     """
@@ -54,6 +57,7 @@ class ExecutionSettings:
     chunk_lanes: int = 65536
     seed: int | None = None
     target: TargetId = GFX942
+    refuses_outside_lds: bool = False
     trace: str | None = os.environ.get("HIPGRAPH_CB_TRACE") or None
 
 
@@ -68,6 +72,13 @@ SHUFFLED = 4096  # chunks that are shuffled together
 # What ran last at an address; comparing code is cheaper than hashing it.
 _RECENT: dict[tuple[int, TargetId, FloatMode], Program] = {}
 heap.learn_from_a_freed_block()
+
+
+def execution_settings(settings: Settings, target: TargetId) -> ExecutionSettings:
+    """How the device of these settings executes on `target`."""
+    return ExecutionSettings(
+        seed=settings.seed, target=target, refuses_outside_lds=settings.lds_bounds == LDS_BOUNDS_FAULT
+    )
 
 
 def execute(
@@ -95,7 +106,8 @@ def execute(
         raise DeviceFault(FaultKind.LAUNCH_FAILURE, description, kernel=launch.kernel.name)
     waiting = _starts(launch.group_count, per_chunk, settings.seed)
     started: deque[Chunk] = deque()
-    trace = None if settings.trace is None else _trace(launch, settings.trace)
+    outside_lds = OutsideLds(settings.refuses_outside_lds)
+    trace = None if settings.trace is None else _trace(launch, settings.trace, outside_lds)
     with np.errstate(all="ignore"), nullcontext() if trace is None else trace.recording():
         while True:
             first = next(waiting, None)
@@ -103,6 +115,7 @@ def execute(
                 _refuse_too_many(launch, len(started) * per_chunk)
                 groups = min(per_chunk, launch.group_count - first)
                 state = _initial_state(launch, memory, entry, first, groups)
+                state.outside_lds = outside_lds
                 chunk = (Chunk if trace is None else trace.chunk)(state, program, entry)
             elif started:
                 chunk = started.popleft()
@@ -166,10 +179,10 @@ def _initial_state(launch: Launch, memory: Memory, entry: int, first: int, group
 _placement = lru_cache(maxsize=256)(Placement)  # what is launched again and again stands where it stood
 
 
-def _trace(launch: Launch, path: str) -> DispatchTrace:
+def _trace(launch: Launch, path: str, outside_lds: OutsideLds) -> DispatchTrace:
     from hipgraph_cb.virtual.trace import DispatchTrace
 
-    return DispatchTrace(launch, path)
+    return DispatchTrace(launch, path, outside_lds)
 
 
 def _program(kernel: KernelLike, memory: Memory, settings: ExecutionSettings) -> tuple[Program, int]:

@@ -10,6 +10,7 @@ from typing import Any
 from hipgraph_cb.errors import InvalidArgumentError
 
 PREFIX = "HIPGRAPH_CB_VIRTUAL_"
+LDS_BOUNDS_HARDWARE, LDS_BOUNDS_FAULT = "hardware", "fault"
 _UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
 
 
@@ -22,12 +23,15 @@ class Settings:
         seed: chooses the order in which independent work runs.
         profile: whose behaviour is copied where AMD's versions differ: "6.4" or "7.2".
         watchdog: seconds of processor time after which a kernel is stopped, or 0 for never.
+        lds_bounds: what an access outside a workgroup's LDS does: "hardware" (reads give 0, writes are dropped) or
+            "fault".
     """
 
     memory: int = 16 << 30
     seed: int = 0
     profile: str = "7.2"
     watchdog: float = 60.0
+    lds_bounds: str = LDS_BOUNDS_HARDWARE
 
     @classmethod
     def from_environment(cls, environment: Mapping[str, str] | None = None) -> Settings:
@@ -48,12 +52,15 @@ class VirtualSettings:
         seed: chooses the order in which independent work runs.
         profile: whose behaviour is copied where AMD's versions differ: "6.4" or "7.2".
         watchdog: seconds of processor time after which a kernel is stopped, or 0 for never.
+        lds_bounds: what an access outside a workgroup's LDS does: "hardware" (reads give 0, writes are dropped) or
+            "fault".
     """
 
     memory: int | str | None = None
     seed: int | None = None
     profile: str | None = None
     watchdog: float | None = None
+    lds_bounds: str | None = None
 
     def resolve(self, environment: Mapping[str, str] | None = None) -> Settings:
         """The settings that hold: these, then the variables that are set, then the defaults.
@@ -68,6 +75,7 @@ class VirtualSettings:
             ("seed", int, "an integer"),
             ("profile", _profile, "6.4 or 7.2"),
             ("watchdog", _seconds, "seconds, 0 for no limit"),
+            ("lds_bounds", _lds_bounds, f"{LDS_BOUNDS_HARDWARE} or {LDS_BOUNDS_FAULT}"),
         )
         for name, read, allowed in readers:
             wish = getattr(self, name)
@@ -95,6 +103,12 @@ def _bytes(text: str) -> int:
 
 def _profile(text: str) -> str:
     if text not in ("6.4", "7.2"):
+        raise ValueError(text)
+    return text
+
+
+def _lds_bounds(text: str) -> str:
+    if text not in (LDS_BOUNDS_HARDWARE, LDS_BOUNDS_FAULT):
         raise ValueError(text)
     return text
 

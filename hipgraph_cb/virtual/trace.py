@@ -22,6 +22,7 @@ from hipgraph_cb.virtual.isa.scheduler import Chunk
 from hipgraph_cb.virtual.launch import WAVE_SIZE
 
 if TYPE_CHECKING:
+    from hipgraph_cb.virtual.isa.lds_range import OutsideLds
     from hipgraph_cb.virtual.isa.program import Block, Program
     from hipgraph_cb.virtual.isa.state import State
     from hipgraph_cb.virtual.launch import Launch
@@ -49,9 +50,10 @@ class OpcodeFigures:
 class DispatchTrace:
     """Collects the figures of one dispatch and appends them to `path` when it is over."""
 
-    def __init__(self, launch: Launch, path: str) -> None:
+    def __init__(self, launch: Launch, path: str, outside_lds: OutsideLds) -> None:
         self._launch = launch
         self._path = path
+        self._outside_lds = outside_lds
         self._chunks = 0
         self.opcodes: dict[str, OpcodeFigures] = {}
 
@@ -94,6 +96,7 @@ class DispatchTrace:
             "chunks": self._chunks,
             "seconds": round(seconds, 9),
             "fault": None if fault is None else str(fault),
+            "outside_lds": {"lanes": self._outside_lds.lanes, "first": self._outside_lds.first},
             "opcodes": {
                 name: {
                     "runs": figures.runs,

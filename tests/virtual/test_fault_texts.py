@@ -134,10 +134,30 @@ def test_a_misaligned_atomic(device, check):
     )
 
 
-def test_local_memory_out_of_range(device, check):
-    check(
-        "local_at",
-        [device.allocate(4096), 1],
+def test_local_memory_out_of_range_is_no_fault(device, kernels):
+    y = device.allocate(4096)
+    with device.command_buffer(label="step") as cb:
+        cb.dispatch(kernels["local_at"], 2, 64, args=[y, 1])
+    cb.replay()
+    assert y.to_host(np.uint32)[:63].tolist() == [62 - index for index in range(63)]
+
+
+def test_local_memory_out_of_range_is_a_fault_where_that_is_asked_for():
+    code = f"""
+        from hipgraph_cb import VirtualSettings, open_device
+        from hipgraph_cb.errors import HipError
+        with open_device(virtual=VirtualSettings(lds_bounds="fault")) as device:
+            with device.command_buffer(label="step") as cb:
+                cb.dispatch(device.load({str(FAULTS)!r})["local_at"], 2, 64, args=[device.allocate(4096), 1])
+            cb.replay()
+            try:
+                device.synchronize()
+            except HipError as error:
+                print(error)
+    """
+    finished = run(code, HIPGRAPH_CB_VIRTUAL="gfx942")
+    assert neutral(finished.stdout.strip()) == expected(
+        "hip",
         LAUNCH_FAILURE,
         "kernel local_at: launch failure: 4 bytes at LDS address 0x100, outside the workgroup's 256 bytes of LDS",
         "  kernel: local_at",

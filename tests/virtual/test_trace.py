@@ -97,6 +97,27 @@ def test_a_dispatch_that_faults_has_its_line_with_the_fault(tmp_path):
     assert line["opcodes"]["global_load_dword"]["runs"] == 1
 
 
+OUTSIDE = assembled(
+    """
+  v_lshlrev_b32 v1, 2, v0
+  ds_write_b32 v1, v0
+  s_waitcnt lgkmcnt(0)
+  s_endpgm
+""",
+    "8200022400001ad8010000007fc08cbf000081bf",
+)
+
+
+def test_a_dispatch_tells_what_it_accessed_outside_lds(tmp_path):
+    path = tmp_path / "trace.jsonl"
+    run_program(OUTSIDE, groups=3, lds=128, settings=ExecutionSettings(trace=str(path), chunk_lanes=64))
+    run_program(OUTSIDE, lds=256, settings=ExecutionSettings(trace=str(path)))
+    outside, inside = lines_of(path)
+    assert outside["outside_lds"]["lanes"] == 3 * 32
+    assert "4 bytes at LDS address 0x80, outside the workgroup's 128 bytes of LDS" in outside["outside_lds"]["first"]
+    assert inside["outside_lds"] == {"lanes": 0, "first": None}
+
+
 def test_a_traced_kernel_computes_the_same(tmp_path):
     gpu = VirtualGpu("clang/k_cl.gfx942.hsaco")
     x = np.arange(1000, dtype=np.float32)

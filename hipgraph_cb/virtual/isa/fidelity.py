@@ -37,7 +37,8 @@ DIFFERENCES = MappingProxyType(
         "timing": "s_memtime, s_memrealtime and S_GETREG clocks count readings, not cycles; event times are host times",
         "alignment": "plain loads and stores need no alignment (unaligned mode); a misaligned atomic is a fault",
         "local memory bounds": (
-            "an access outside the workgroup's LDS is a fault; hardware reads zero and drops the write"
+            "outside the workgroup's LDS a read gives zero and a write is dropped, to the byte; hardware allots LDS in "
+            "steps of 512 bytes, all of which a kernel may use. HIPGRAPH_CB_VIRTUAL_LDS_BOUNDS=fault makes it a fault"
         ),
         "events in graphs": (
             "a graph waits for the events of its wait nodes before it starts, and an event that it records stands for "

@@ -7,13 +7,13 @@ any other device memory. The lanes of each kind are executed for themselves.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from hipgraph_cb.virtual.faults import FaultKind
-from hipgraph_cb.virtual.isa.atomic_operations import perform
-from hipgraph_cb.virtual.isa.global_atomics import OPERATIONS, atomic_step, read_operands, refuse_misaligned, write_old
+from hipgraph_cb.virtual.isa.global_atomics import OPERATIONS, atomic_step, read_operands, write_result
 from hipgraph_cb.virtual.isa.global_memory import (
     NARROW_LOADS,
     NARROW_STORES,
@@ -21,7 +21,13 @@ from hipgraph_cb.virtual.isa.global_memory import (
     narrow_result,
     vector_register,
 )
-from hipgraph_cb.virtual.isa.lds import place_in_lds
+from hipgraph_cb.virtual.isa.lds import (
+    load_narrow_from_lds,
+    load_words_from_lds,
+    store_narrow_to_lds,
+    store_to_lds_at,
+)
+from hipgraph_cb.virtual.isa.lds_atomics import lds_atomic
 from hipgraph_cb.virtual.isa.memory_access import (
     Addresses,
     active_only,
@@ -76,17 +82,6 @@ def by_kind_of_memory(state: State, addresses: Addresses) -> Iterator[tuple[str,
             yield DEVICE, addresses
 
 
-def _linear(state: State, instruction: Instruction, kind: str, addresses: Addresses, size: int) -> Addresses:
-    """Offsets of the active lanes in LDS or device memory, checked."""
-    if kind == LOCAL:
-        return place_in_lds(state, instruction, addresses, 0, size)
-    return checked(state, instruction, addresses, size)
-
-
-def _memory(state: State, kind: str) -> np.ndarray[tuple[int, ...], np.dtype[np.uint8]]:
-    return state.lds.reshape(-1) if kind == LOCAL else state.memory.u8
-
-
 @semantics(*(f"flat_load_{size}" for size in WORDS))
 def _compile_load(instruction: Instruction, context: CompileContext) -> Compiled:
     del context
@@ -96,8 +91,10 @@ def _compile_load(instruction: Instruction, context: CompileContext) -> Compiled
     def load(state: State, kind: str, places: Addresses) -> list[Vector32] | None:
         if kind == PRIVATE:
             return load_private_words(state, instruction, places, count)
-        offsets = _linear(state, instruction, kind, places, 4 * count)
-        return [spread(state, value) for value in load_words(_memory(state, kind), offsets, count)]
+        if kind == LOCAL:
+            return load_words_from_lds(state, instruction, places, 0, count)
+        offsets = checked(state, instruction, places, 4 * count)
+        return [spread(state, value) for value in load_words(state.memory.u8, offsets, count)]
 
     def step(state: State) -> None:
         for kind, places in by_kind_of_memory(state, addresses(state)):
@@ -112,16 +109,18 @@ def _compile_narrow_load(instruction: Instruction, context: CompileContext) -> C
     form = NARROW_LOADS[instruction.mnemonic.removeprefix("flat_load_")].on(context)
     addresses, destination = flat_addresses(instruction), vector_register(instruction, "vdst")
 
-    def load(state: State, kind: str, places: Addresses) -> Vector32 | None:
+    def load(state: State, kind: str, places: Addresses) -> list[Vector32]:
         if kind == PRIVATE:
-            return load_private_narrow(state, instruction, places, form.size)
-        offsets = _linear(state, instruction, kind, places, form.size)
-        return spread(state, load_narrow(_memory(state, kind), offsets, form.size))
+            value = load_private_narrow(state, instruction, places, form.size)
+            return [] if value is None else [value]
+        if kind == LOCAL:
+            return load_narrow_from_lds(state, instruction, places, 0, form)
+        offsets = checked(state, instruction, places, form.size)
+        return [spread(state, load_narrow(state.memory.u8, offsets, form.size))]
 
     def step(state: State) -> None:
         for kind, places in by_kind_of_memory(state, addresses(state)):
-            value = load(state, kind, places)
-            if value is not None:
+            for value in load(state, kind, places):
                 state.write_vgpr(destination, narrow_result(state, destination, value, form))
 
     return step
@@ -138,10 +137,11 @@ def _compile_store(instruction: Instruction, context: CompileContext) -> Compile
         for kind, places in by_kind_of_memory(state, addresses(state)):
             if kind == PRIVATE:
                 store_private_words(state, instruction, places, values)
-                continue
-            offsets = _linear(state, instruction, kind, places, 4 * count)
-            chosen = [active_only(state, state.full(value)) for value in values]
-            store_words(_memory(state, kind), offsets, chosen)
+            elif kind == LOCAL:
+                store_to_lds_at(state, instruction, places, 0, values)
+            else:
+                offsets = checked(state, instruction, places, 4 * count)
+                store_words(state.memory.u8, offsets, [active_only(state, state.full(value)) for value in values])
 
     return step
 
@@ -158,9 +158,11 @@ def _compile_narrow_store(instruction: Instruction, context: CompileContext) -> 
         for kind, places in by_kind_of_memory(state, addresses(state)):
             if kind == PRIVATE:
                 store_private_narrow(state, instruction, places, value, form.size)
-                continue
-            offsets = _linear(state, instruction, kind, places, form.size)
-            store_narrow(_memory(state, kind), offsets, active_only(state, state.full(value)), form.size)
+            elif kind == LOCAL:
+                store_narrow_to_lds(state, instruction, places, 0, value, form.size)
+            else:
+                offsets = checked(state, instruction, places, form.size)
+                store_narrow(state.memory.u8, offsets, active_only(state, state.full(value)), form.size)
 
     return step
 
@@ -175,13 +177,10 @@ def _compile_atomic(instruction: Instruction, context: CompileContext) -> Compil
     source, destination = vector_register(instruction, "data"), vector_register(instruction, "vdst")
 
     def on_lds(state: State, places: Addresses) -> None:
-        offsets = place_in_lds(state, instruction, places, 0, operation.size)
-        refuse_misaligned(state, instruction, places, operation.size)
-        operands = read_operands(state, source, operation)
+        operands = partial(read_operands, source=source, operation=operation)
         need_old = bool(instruction.fields["sc0"])
-        old = perform(state.lds.reshape(-1), offsets.reshape(-1), operands, operation, need_old)
-        if old is not None:
-            write_old(state, destination, old)
+        for old in lds_atomic(state, instruction, places, 0, operation, operands, need_old):
+            write_result(state, destination, old)
 
     def step(state: State) -> None:
         for kind, places in by_kind_of_memory(state, addresses(state)):

@@ -111,7 +111,11 @@ def read_operands(state: State, source: int, operation: AtomicOperation) -> list
 
 def write_old(state: State, destination: int, old: NDArray[Any]) -> None:
     """Put what the active lanes found (one-dimensional) into their registers."""
-    value = spread(state, old if state.active is not None else old.reshape(state.shape))
+    write_result(state, destination, spread(state, old if state.active is not None else old.reshape(state.shape)))
+
+
+def write_result(state: State, destination: int, value: NDArray[Any]) -> None:
+    """Put a value of 4 or 8 bytes a lane into a register, or two."""
     if value.dtype.itemsize == 4:
         state.write_vgpr(destination, value)
     else:

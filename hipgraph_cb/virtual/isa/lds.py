@@ -1,7 +1,6 @@
 """DS reads and writes of local memory (CDNA3 ISA, "Data share instructions").
 
-Each workgroup has a row of its own in `State.lds`. An access outside the workgroup's LDS is a fault, where hardware
-would read zero or drop the write.
+Each workgroup has a row of its own in `State.lds`; lds_range.py says what happens outside it.
 """
 
 from __future__ import annotations
@@ -15,20 +14,19 @@ from numpy.typing import NDArray
 from hipgraph_cb.virtual.isa import lane_loops
 from hipgraph_cb.virtual.isa.global_memory import (
     Narrow,
-    Places,
-    narrow_load_step,
     narrow_result,
-    narrow_store_step,
     vector_register,
 )
+from hipgraph_cb.virtual.isa.lds_range import access_lds
 from hipgraph_cb.virtual.isa.memory_access import (
     Addresses,
     active_only,
     dense_addresses,
     is_sparse,
+    load_narrow,
     load_words,
     misaligned,
-    spread,
+    store_narrow,
     store_words,
 )
 from hipgraph_cb.virtual.isa.pattern import Pattern, find
@@ -82,64 +80,24 @@ def whole_offset(instruction: Instruction) -> int:
     return instruction.fields["offset0"] | instruction.fields["offset1"] << 8
 
 
-def lds_offsets(state: State, instruction: Instruction, register: int, offset: int, size: int) -> Addresses:
-    """Where the active lanes access `state.lds.reshape(-1)`: the address in `register` plus `offset`, in bytes. Fresh.
-
-    Raises:
-        DeviceFault: an active lane leaves its workgroup's LDS.
-    """
-    return place_in_lds(state, instruction, state.read_vgpr(register), offset, size)
-
-
-def place_in_lds(state: State, instruction: Instruction, address: NDArray[Any], offset: int, size: int) -> Addresses:
-    """Like `lds_offsets`, for addresses (any integer type; one below 0 is outside) that are at hand.
-
-    Raises:
-        DeviceFault: an active lane leaves its workgroup's LDS.
-    """
-    selected = active_only(state, address).astype(np.int64, order="C")
-    # As unsigned numbers, those below 0 are the largest.
-    if selected.size and int(selected.view(np.uint64).max()) + offset + size > state.lds_size:
-        raise lds_fault(state, instruction, address.astype(np.int64) + offset, size)
-    if state.active is None:
-        placed = selected + state.lds_rows
-        placed += offset
-        return placed if placed.shape == state.shape else np.array(state.full(placed), order="C")
-    rows = state.lds_rows.ravel().take(state.active_lanes >> 6)
-    rows += selected + offset
-    return rows
-
-
-def lds_fault(state: State, instruction: Instruction, addresses: Addresses, size: int) -> Exception:
-    """The fault of the first active lane whose `size` bytes leave the workgroup's LDS."""
-    outside = state.full((addresses < 0) | (addresses > state.lds_size - size)) & state.active_bits()
-    first = int(state.full(addresses)[outside].flat[0])
-    description = f"{size} bytes at LDS address {first:#x}, outside the workgroup's {state.lds_size} bytes of LDS"
-    return state.fault(instruction, description, lanes=outside, addresses=addresses)
-
-
-def lds_read(state: State, instruction: Instruction, register: int, offset: int, count: int) -> list[Vector32] | None:
-    """`count` words at the address in `register` plus `offset`; None when no lane is active.
-
-    Raises:
-        DeviceFault: an active lane leaves its workgroup's LDS.
-    """
+def lds_read(state: State, instruction: Instruction, register: int, offset: int, count: int) -> list[Vector32]:
+    """`count` words at the address in `register` plus `offset`; an empty list when no lane is active."""
     address = state.read_vgpr(register)
     if state.active is not None or _is_met_first(state, address):
         gathered = _gathered(state, address, offset, count)
         if gathered is not None:
             return gathered
     if offset & 3 or state.lds_size & 3 or is_sparse(state):
-        return _lds_read_bytes(state, instruction, register, offset, count)
+        return load_words_from_lds(state, instruction, address, offset, count)
     if state.active is not None:
         dense = dense_addresses(state, address.astype(np.int64))
         if dense is None:
-            return None
+            return []
         place = WordPlaces(-1 if misaligned(dense) else int(dense.max()), dense + state.lds_rows >> 2, None)
     else:
         place = word_places(state, address)
     if place.largest < 0 or place.largest + offset + 4 * count > state.lds_size:
-        return _lds_read_bytes(state, instruction, register, offset, count)
+        return load_words_from_lds(state, instruction, address, offset, count)
     memory = state.lds.reshape(-1)
     if place.pattern is not None:
         loaded = (place.pattern.load(memory, offset + 4 * position, 4) for position in range(count))
@@ -189,13 +147,15 @@ def _remember(state: State, address: Vector32, place: WordPlaces | None) -> None
     state.lds_places[id(address)] = (address, place)  # the array too, so that its id stays taken
 
 
-def _lds_read_bytes(
-    state: State, instruction: Instruction, register: int, offset: int, count: int
-) -> list[Vector32] | None:
-    offsets = lds_offsets(state, instruction, register, offset, 4 * count)
-    if not offsets.size:
-        return None
-    return [spread(state, value) for value in load_words(state.lds.reshape(-1), offsets, count)]
+def load_words_from_lds(
+    state: State, instruction: Instruction, address: NDArray[Any], offset: int, count: int
+) -> list[Vector32]:
+    """`count` words of the active lanes, 0 outside their workgroup's LDS; an empty list when no lane is active."""
+
+    def load(memory: NDArray[np.uint8], offsets: Addresses) -> list[Vector32]:
+        return load_words(memory, offsets, count)
+
+    return access_lds(state, instruction, address, offset, 4 * count, load)
 
 
 @semantics(*(f"ds_read_{size}" for size in WORDS))
@@ -206,7 +166,7 @@ def _compile_read(instruction: Instruction, context: CompileContext) -> Compiled
     destination = vector_register(instruction, "vdst")
 
     def step(state: State) -> None:
-        for index, value in enumerate(lds_read(state, instruction, address, offset, count) or ()):
+        for index, value in enumerate(lds_read(state, instruction, address, offset, count)):
             state.write_vgpr(destination + index, value)
 
     return step
@@ -223,7 +183,7 @@ def _compile_read_pair(instruction: Instruction, context: CompileContext) -> Com
     def step(state: State) -> None:
         loaded: list[Vector32] = []
         for distance in distances:
-            loaded += lds_read(state, instruction, address, distance, count) or ()
+            loaded += lds_read(state, instruction, address, distance, count)
         for index, value in enumerate(loaded):
             state.write_vgpr(destination + index, value)
 
@@ -258,11 +218,21 @@ def _write_step(instruction: Instruction, places: list[tuple[str, int]], count: 
                     continue
             elif _scattered(state, state.read_vgpr(address), distance, words):
                 continue
-            offsets = lds_offsets(state, instruction, address, distance, 4 * count)
-            if offsets.size:
-                store_words(state.lds.reshape(-1), offsets, [active_only(state, state.full(word)) for word in words])
+            store_to_lds_at(state, instruction, state.read_vgpr(address), distance, words)
 
     return step
+
+
+def store_to_lds_at(
+    state: State, instruction: Instruction, address: NDArray[Any], offset: int, words: list[Vector32]
+) -> None:
+    """Write consecutive words of the active lanes that are inside their workgroup's LDS."""
+
+    def store(memory: NDArray[np.uint8], offsets: Addresses) -> tuple[()]:
+        store_words(memory, offsets, [active_only(state, state.full(word)) for word in words])
+        return ()
+
+    access_lds(state, instruction, address, offset, 4 * len(words), store)
 
 
 def _scattered(state: State, address: Vector32, offset: int, values: list[Vector32]) -> bool:
@@ -296,16 +266,14 @@ def _compile_narrow_read(instruction: Instruction, context: CompileContext) -> C
     form = NARROW_READS[instruction.mnemonic.removeprefix("ds_read_")].on(context)
     address, offset = instruction.fields["addr"], whole_offset(instruction)
     destination = vector_register(instruction, "vdst")
-    in_general = narrow_load_step(destination, form, _narrow_places(instruction, form))
 
     def step(state: State) -> None:
         memory, places, bounds = state.lds.reshape(-1), state.read_vgpr(address), (form.size, 0, state.lds_size)
         value = lane_loops.gather(
             memory, offset, places, size=form.size, rows=state.lds_rows, lanes=state.active, bounds=bounds
         )
-        if value is None:
-            in_general(state)
-        else:
+        loaded = [value] if value is not None else load_narrow_from_lds(state, instruction, places, offset, form)
+        for value in loaded:
             state.write_vgpr(destination, narrow_result(state, destination, value, form))
 
     return step
@@ -315,9 +283,35 @@ def _compile_narrow_read(instruction: Instruction, context: CompileContext) -> C
 def _compile_narrow_write(instruction: Instruction, context: CompileContext) -> Compiled:
     del context
     form = NARROW_WRITES[instruction.mnemonic.removeprefix("ds_write_")]
-    return narrow_store_step(vector_register(instruction, "data0"), form, _narrow_places(instruction, form))
-
-
-def _narrow_places(instruction: Instruction, form: Narrow) -> Places:
     address, offset = instruction.fields["addr"], whole_offset(instruction)
-    return lambda state: (state.lds.reshape(-1), lds_offsets(state, instruction, address, offset, form.size))
+    source = vector_register(instruction, "data0")
+
+    def step(state: State) -> None:
+        value = state.read_vgpr(source)
+        value = value >> np.uint32(16) if form.half else value
+        store_narrow_to_lds(state, instruction, state.read_vgpr(address), offset, value, form.size)
+
+    return step
+
+
+def load_narrow_from_lds(
+    state: State, instruction: Instruction, address: NDArray[Any], offset: int, form: Narrow
+) -> list[Vector32]:
+    """The bytes of each active lane, zero-extended; an empty list when no lane is active."""
+
+    def load(memory: NDArray[np.uint8], offsets: Addresses) -> list[Vector32]:
+        return [load_narrow(memory, offsets, form.size)]
+
+    return access_lds(state, instruction, address, offset, form.size, load)
+
+
+def store_narrow_to_lds(
+    state: State, instruction: Instruction, address: NDArray[Any], offset: int, value: Vector32, size: int
+) -> None:
+    """Write the low bytes of the active lanes that are inside their workgroup's LDS."""
+
+    def store(memory: NDArray[np.uint8], offsets: Addresses) -> tuple[()]:
+        store_narrow(memory, offsets, active_only(state, state.full(value)), size)
+        return ()
+
+    access_lds(state, instruction, address, offset, size, store)

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable
+from functools import partial
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from hipgraph_cb.virtual.isa.atomic_operations import (
     BRAIN_HALVES,
@@ -16,9 +19,11 @@ from hipgraph_cb.virtual.isa.atomic_operations import (
     AtomicOperation,
     perform,
 )
-from hipgraph_cb.virtual.isa.global_atomics import read_operands, refuse_misaligned, write_old
+from hipgraph_cb.virtual.isa.global_atomics import read_operands, refuse_misaligned, write_result
 from hipgraph_cb.virtual.isa.global_memory import vector_register
-from hipgraph_cb.virtual.isa.lds import PAIRS, lds_offsets, place_in_lds, whole_offset
+from hipgraph_cb.virtual.isa.lds import PAIRS, whole_offset
+from hipgraph_cb.virtual.isa.lds_range import access_lds
+from hipgraph_cb.virtual.isa.memory_access import Addresses, active_only
 from hipgraph_cb.virtual.isa.registry import CompileContext, Compiled, semantics
 from hipgraph_cb.virtual.isa.state import M0, State
 
@@ -65,17 +70,41 @@ def _compile(instruction: Instruction, context: CompileContext) -> Compiled:
         sources.reverse()
     destination = vector_register(instruction, "vdst")
 
+    def operands(state: State) -> list[NDArray[Any]]:
+        return [read_operands(state, source, _one_operand(operation))[0] for source in sources]
+
     def step(state: State) -> None:
-        offsets = lds_offsets(state, instruction, address, offset, operation.size)
-        refuse_misaligned(state, instruction, state.read_vgpr(address).astype(np.int64) + offset, operation.size)
-        if not offsets.size:
-            return
-        operands = [read_operands(state, source, _one_operand(operation))[0] for source in sources]
-        old = perform(state.lds.reshape(-1), offsets.reshape(-1), operands, operation, need_old)
-        if old is not None:
-            write_old(state, destination, old)
+        given = state.read_vgpr(address).astype(np.int64)
+        for old in lds_atomic(state, instruction, given, offset, operation, operands, need_old):
+            write_result(state, destination, old)
 
     return step
+
+
+def lds_atomic(
+    state: State,
+    instruction: Instruction,
+    address: NDArray[np.int64],
+    offset: int,
+    operation: AtomicOperation,
+    operands: Callable[[State], list[NDArray[Any]]],
+    need_old: bool,
+) -> list[NDArray[Any]]:
+    """Apply `operation` for the active lanes inside LDS; in one array what they found if that is needed, 0 outside.
+
+    Args:
+        operands: reads those of the lanes that are active when it is called.
+
+    Raises:
+        DeviceFault: an active lane's address is misaligned.
+    """
+    refuse_misaligned(state, instruction, address + offset, operation.size)
+
+    def change(memory: NDArray[np.uint8], offsets: Addresses) -> list[NDArray[Any]]:
+        old = perform(memory, offsets.reshape(-1), operands(state), operation, need_old) if offsets.size else None
+        return [np.empty(0, f"u{operation.size}") if old is None else old] if need_old else []
+
+    return access_lds(state, instruction, address, offset, operation.size, change)
 
 
 @semantics("ds_wrxchg2_rtn_b32", "ds_wrxchg2_rtn_b64", "ds_wrxchg2st64_rtn_b32", "ds_wrxchg2st64_rtn_b64")
@@ -92,16 +121,13 @@ def _compile_pair(instruction: Instruction, context: CompileContext) -> Compiled
     ]
 
     def step(state: State) -> None:
+        given = state.read_vgpr(address).astype(np.int64)
         found = []
         for source, offset in places:
-            offsets = lds_offsets(state, instruction, address, offset, operation.size)
-            refuse_misaligned(state, instruction, state.read_vgpr(address).astype(np.int64) + offset, operation.size)
-            if offsets.size:
-                operands = read_operands(state, source, operation)
-                found.append(perform(state.lds.reshape(-1), offsets.reshape(-1), operands, operation, need_old=True))
+            operands = partial(read_operands, source=source, operation=operation)
+            found += lds_atomic(state, instruction, given, offset, operation, operands, need_old=True)
         for index, old in enumerate(found):
-            if old is not None:
-                write_old(state, destination + words * index, old)
+            write_result(state, destination + words * index, old)
 
     return step
 
@@ -122,16 +148,17 @@ def _compile_count(instruction: Instruction, context: CompileContext) -> Compile
         start = base & 0xFFFF if isinstance(base, int) else (base & np.uint32(0xFFFF)).astype(np.int64)
         addresses = state.full(np.asarray(start + offset, np.int64).reshape(-1, 1))
         with state.narrowed(first):
-            offsets = place_in_lds(state, instruction, addresses, 0, 4)
-            refuse_misaligned(state, instruction, addresses, 4)
-        if not offsets.size:
-            return
-        waves = counts > 0
-        found = perform(state.lds.reshape(-1), offsets.reshape(-1), [counts[waves]], operation, need_old=True)
-        old = np.zeros((state.waves, 1), np.uint32)
-        if found is not None:
-            old[waves, 0] = found
-        state.write_vgpr(destination, old)
+            found = lds_atomic(
+                state,
+                instruction,
+                addresses,
+                0,
+                operation,
+                lambda state: [active_only(state, counts.reshape(-1, 1))],
+                need_old=True,
+            )
+        for old in found:
+            state.write_vgpr(destination, np.where(first, old, np.uint32(0)).max(axis=1, keepdims=True))
 
     return step
 
@@ -148,13 +175,10 @@ def _compile_conditional_exchange(instruction: Instruction, context: CompileCont
         places = (state.read_vgpr(address).astype(np.int64) + offset) & 0xFFF8
         found = []
         for part in (0, 1):
-            offsets = place_in_lds(state, instruction, state.full(places + 4 * part), 0, 4)
-            if offsets.size:
-                operands = read_operands(state, source + part, operation)
-                found.append(perform(state.lds.reshape(-1), offsets.reshape(-1), operands, operation, need_old=True))
+            operands = partial(read_operands, source=source + part, operation=operation)
+            found += lds_atomic(state, instruction, places, 4 * part, operation, operands, need_old=True)
         for part, old in enumerate(found):
-            if old is not None:
-                write_old(state, destination + part, old)
+            write_result(state, destination + part, old)
 
     return step
 

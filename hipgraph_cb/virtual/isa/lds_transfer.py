@@ -7,16 +7,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from hipgraph_cb.virtual.isa.global_memory import NARROW_LOADS, global_addresses, vector_register
-from hipgraph_cb.virtual.isa.lds import place_in_lds, whole_offset
+from hipgraph_cb.virtual.isa.lds import load_words_from_lds, store_to_lds_at, whole_offset
 from hipgraph_cb.virtual.isa.memory_access import (
     Addresses,
-    active_only,
     checked,
     load_narrow,
     load_words,
     sign_extend,
     spread,
-    store_words,
 )
 from hipgraph_cb.virtual.isa.private_memory import load_private_narrow, load_private_words
 from hipgraph_cb.virtual.isa.registry import CompileContext, Compiled, semantics
@@ -37,15 +35,9 @@ def addressed_by_lane(state: State, offset: int) -> Addresses:
 
 
 def store_to_lds(state: State, instruction: Instruction, value: Vector32) -> None:
-    """Write a word of each active lane where loads to LDS put it (CDNA3 ISA, "Memory Buffer Load to LDS").
-
-    Raises:
-        DeviceFault: an active lane leaves its workgroup's LDS.
-    """
+    """Write a word of each active lane where loads to LDS put it (CDNA3 ISA, "Memory Buffer Load to LDS")."""
     addresses = addressed_by_lane(state, instruction.fields["offset"])
-    offsets = place_in_lds(state, instruction, addresses, 0, 4)
-    if offsets.size:
-        store_words(state.lds.reshape(-1), offsets, [active_only(state, state.full(value))])
+    store_to_lds_at(state, instruction, addresses, 0, [value])
 
 
 @semantics("global_load_lds_dword")
@@ -109,9 +101,8 @@ def _compile_read(instruction: Instruction, context: CompileContext) -> Compiled
     offset, destination = whole_offset(instruction), vector_register(instruction, "vdst")
 
     def step(state: State) -> None:
-        offsets = place_in_lds(state, instruction, addressed_by_lane(state, offset), 0, 4)
-        if offsets.size:
-            state.write_vgpr(destination, spread(state, load_words(state.lds.reshape(-1), offsets, 1)[0]))
+        for word in load_words_from_lds(state, instruction, addressed_by_lane(state, offset), 0, 1):
+            state.write_vgpr(destination, word)
 
     return step
 
@@ -122,9 +113,6 @@ def _compile_write(instruction: Instruction, context: CompileContext) -> Compile
     offset, source = whole_offset(instruction), vector_register(instruction, "data0")
 
     def step(state: State) -> None:
-        offsets = place_in_lds(state, instruction, addressed_by_lane(state, offset), 0, 4)
-        if offsets.size:
-            values = [active_only(state, state.full(state.read_vgpr(source)))]
-            store_words(state.lds.reshape(-1), offsets, values)
+        store_to_lds_at(state, instruction, addressed_by_lane(state, offset), 0, [state.read_vgpr(source)])
 
     return step

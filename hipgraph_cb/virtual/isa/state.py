@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 from hipgraph_cb.virtual.faults import DeviceFault, FaultKind
 from hipgraph_cb.virtual.isa import lane_loops
 from hipgraph_cb.virtual.isa.lane_mask import LaneMask, all_ones, all_set, any_set, bits_of_number, both, choose, either
+from hipgraph_cb.virtual.isa.lds_range import OutsideLds
 from hipgraph_cb.virtual.isa.pattern import Patterns
 from hipgraph_cb.virtual.isa.scaled_index import ScaledIndex
 
@@ -104,6 +105,7 @@ class State:
         active: bool [waves, 64] of the lanes that execute now, or None for all.
         lds: uint8 [groups, stride], one row a workgroup; `lds_size` bytes of a row exist.
         lds_rows: int64 [waves, 1], byte offset of a wave's row in `lds.reshape(-1)`.
+        outside_lds: what accesses outside LDS do, and those that there were (see lds_range.py).
         lds_places: what the LDS instructions remember of address registers (see lds.py).
         matrices: what the matrix instructions remember of registers (see matrix.py).
         patterns: what is known of the index arrays in vector registers.
@@ -146,6 +148,7 @@ class State:
         stride = -(-lds_size // 16) * 16
         self.lds: NDArray[np.uint8] = np.full((placement.groups, stride), 0xCD, np.uint8) if stride else _NO_LDS
         self.lds_rows: NDArray[np.int64] = _NO_ROWS if not lds_size else _rows(placement, stride)
+        self.outside_lds = OutsideLds()
         self.lds_places: dict[int, tuple[Vector32, WordPlaces | None]] = {}
         self.matrices: dict[tuple[Any, int], tuple[list[Vector32], NDArray[Any]]] = {}
         self.patterns = Patterns()

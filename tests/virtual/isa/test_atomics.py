@@ -176,13 +176,3 @@ def test_two_exchanges_return_both_old_values(memory):
     assert np.array_equal(lanes_of(state, 5)[0], LANES * 3 + 2)
     assert np.array_equal(words[1:193:3], LANES + 1000)
     assert np.array_equal(words[2:194:3], LANES + 2000)
-
-
-def test_an_lds_atomic_outside_the_workgroups_lds_is_a_fault(memory):
-    state = make_state(memory, lds_size=64)
-    state.write_vgpr(0, row(LANES * 4))
-    state.write_vgpr(2, row(LANES))
-    with pytest.raises(DeviceFault) as raised:
-        run_code(state, LDS_ADD)
-    assert raised.value.lane == 14
-    assert raised.value.description == "4 bytes at LDS address 0x40, outside the workgroup's 64 bytes of LDS"

@@ -119,13 +119,6 @@ def test_lanes_that_all_mean_device_memory_are_checked_as_such(places):
     assert raised.value.lane == 60
 
 
-def test_leaving_lds_through_a_generic_address_is_a_fault(places):
-    places.point_at(np.where(LANES == 3, SHARED_BASE + 510, SHARED_BASE))
-    with pytest.raises(DeviceFault) as raised:
-        run_code(places.state, LOAD)
-    assert raised.value.description == "4 bytes at LDS address 0x1fe, outside the workgroup's 512 bytes of LDS"
-
-
 def test_afterwards_the_same_lanes_are_active_as_before(places):
     on = (LANES < 40).reshape(1, -1)
     places.state.write_exec(on)

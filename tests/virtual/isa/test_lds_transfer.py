@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 from support.lanes import lanes_of, make_state, run_code
 
-from hipgraph_cb.virtual.faults import DeviceFault
 from hipgraph_cb.virtual.isa import instruction_set  # noqa: F401  # registers the instructions
 from hipgraph_cb.virtual.memory import Memory
 
@@ -70,14 +69,6 @@ def test_what_is_written_by_lane_number_is_read_back_by_it(data):
     run_code(state, WRITE + READ)
     assert np.array_equal(lds[:, 18:82], np.tile(LANES + 7, (2, 1)))
     assert np.array_equal(lanes_of(state, 4), np.tile(LANES + 7, (2, 1)))
-
-
-def test_leaving_lds_is_a_fault(data):
-    state, _ = fresh(data[0], m0=200)
-    with pytest.raises(DeviceFault) as raised:
-        run_code(state, READ)
-    assert raised.value.lane == 48
-    assert raised.value.description == "4 bytes at LDS address 0x190, outside the workgroup's 400 bytes of LDS"
 
 
 @pytest.mark.parametrize(

@@ -22,7 +22,7 @@ from hipgraph_cb.abi.hsa.structures import AmdQueue
 from hipgraph_cb.abi.layout import packer
 from hipgraph_cb.code_object.hidden_args import LaunchShape, write_hidden
 from hipgraph_cb.virtual.callbacks import CallError
-from hipgraph_cb.virtual.dispatch import ExecutionSettings, execute
+from hipgraph_cb.virtual.dispatch import execute, execution_settings
 from hipgraph_cb.virtual.faults import DeviceFault
 from hipgraph_cb.virtual.hip.native import load_bytes, load_pointer, load_pointers, require
 from hipgraph_cb.virtual.launch import MAX_SCRATCH, Launch
@@ -95,7 +95,7 @@ class KernelLaunch:
             raise CallError(Code.ILLEGAL_ADDRESS, "its module was unloaded; AMD's runtime would run freed memory")
         launch = self._place(runtime, gpu)
         watchdog = Watchdog(runtime.settings.watchdog, operation)
-        settings = ExecutionSettings(seed=runtime.settings.seed, target=gpu.target)
+        settings = execution_settings(runtime.settings, gpu.target)
         try:
             with _registered_memory(runtime) if runtime.allocations.registered else nullcontext():
                 execute(launch, runtime.memory, interrupted=watchdog.must_stop, settings=settings)

@@ -22,7 +22,7 @@ from hipgraph_cb.abi.hsa.aql import (
 )
 from hipgraph_cb.abi.hsa.status import Status
 from hipgraph_cb.errors import HipGraphError
-from hipgraph_cb.virtual.dispatch import ExecutionSettings, execute
+from hipgraph_cb.virtual.dispatch import execute, execution_settings
 from hipgraph_cb.virtual.faults import DeviceFault
 from hipgraph_cb.virtual.hsa.objects.signals import CONDITIONS
 from hipgraph_cb.virtual.launch import MAX_SCRATCH, MAX_WORKGROUP, Launch
@@ -55,7 +55,7 @@ class Dispatch:
     def run(self, operation: Operation) -> None:
         settings = self.runtime.settings
         watchdog = Watchdog(settings.watchdog, operation)
-        execution = ExecutionSettings(seed=settings.seed, target=self.target)
+        execution = execution_settings(settings, self.target)
         try:
             execute(self.launch, self.runtime.memory, interrupted=watchdog.must_stop, settings=execution)
         except DeviceFault as fault:

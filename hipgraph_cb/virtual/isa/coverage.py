@@ -33,11 +33,10 @@ EXCLUSIONS = MappingProxyType(
             "ds_gws_sema_v",
         ),
         "there is no trap handler to return from": ("s_rfe_b64", "s_rfe_restore_b64"),
-        "forks and skips that compilers for compute do not emit": (
+        "forks that compilers for compute do not emit": (
             "s_cbranch_g_fork",
             "s_cbranch_i_fork",
             "s_cbranch_join",
-            "s_setvskip",
         ),
         "private memory through scalar registers, whose addresses are undocumented with architected scratch": (
             "s_scratch_load_dword",

@@ -53,6 +53,7 @@ _RESULTS = {
     "v_mqsad_u32_u8": 4,
 }
 _NO_SOURCE = frozenset({"v_nop", "v_clrexcp", "s_getpc_b64"})
+_NO_RESULT = frozenset({"s_setpc_b64", "s_rfe_b64", "s_cbranch_join", "s_set_gpr_idx_idx"})
 _SCALAR_RESULT = frozenset({"v_readlane_b32", "v_readfirstlane_b32"})
 _CARRY_OUT = re.compile(r"v_(add|sub|subrev|addc|subb|subbrev)_co_u32")
 _CARRY_IN = re.compile(r"v_(addc|subb|subbrev)_co_u32|v_cndmask_b32")
@@ -113,11 +114,21 @@ def _scalar_alu(instruction: Instruction) -> _Printed:
     fields, mnemonic = instruction.fields, instruction.mnemonic
     sources = [name for name in ("ssrc0", "ssrc1") if name in fields]
     parts = []
-    if "sdst" in fields and mnemonic not in {"s_setpc_b64", "s_rfe_b64", "s_cbranch_join"}:
+    if "sdst" in fields and mnemonic not in _NO_RESULT:
         parts.append(scalar(fields["sdst"], _registers(mnemonic)[0]))
     if mnemonic not in _NO_SOURCE:
         parts += [_source(instruction, fields[name], index) for index, name in enumerate(sources)]
+    if mnemonic == "s_set_gpr_idx_on":
+        parts[-1] = _indexed_operands(fields["ssrc1"])
     return parts, []
+
+
+def _indexed_operands(enables: int) -> str:
+    """The operands that the index is added to."""
+    names = ("SRC0", "SRC1", "SRC2", "DST")
+    if enables >> len(names):
+        return str(enables)
+    return f"gpr_idx({','.join(name for index, name in enumerate(names) if enables >> index & 1)})"
 
 
 def _scalar_immediate(instruction: Instruction) -> _Printed:
@@ -126,6 +137,8 @@ def _scalar_immediate(instruction: Instruction) -> _Printed:
         return [str(value)], []
     if instruction.mnemonic in {"s_endpgm", "s_barrier", "s_wakeup", "s_icache_inv", "s_set_gpr_idx_off"}:
         return [], []
+    if instruction.mnemonic == "s_set_gpr_idx_mode":
+        return [_indexed_operands(value)], []
     if instruction.mnemonic == "s_waitcnt":
         return [], [_wait_counts(value)]
     return [str(value) if value < 64 else f"{value:#x}"], []
@@ -278,20 +291,36 @@ def _modified(fields: object, index: int, text: str) -> str:
 
 def _modifiers(instruction: Instruction, number: int) -> list[str]:
     fields = instruction.fields
-    flags = []
-    all_high = 0 if instruction.mnemonic.startswith("v_fma_mix") else (1 << number) - 1
-    for name, usual in (("op_sel", 0), ("op_sel_hi", all_high), ("neg_lo", 0), ("neg_hi", 0)):
-        packed = instruction.format == "VOP3P"
-        value = fields.get("neg" if name == "neg_lo" else name, 0)
-        size = number if packed else number + 1
-        value &= (1 << size) - 1
-        if (packed or name == "op_sel") and value != usual:
-            if not packed:
-                value = value & ((1 << number) - 1) | (fields["op_sel"] >> 3) << number
-            flags.append(f"{name}:[" + ",".join(str(value >> index & 1) for index in range(size)) + "]")
+    flags = (
+        _packed_modifiers(instruction, number) if instruction.format == "VOP3P" else _chosen_halves(instruction, number)
+    )
     if fields.get("clamp"):
         flags.append("clamp")
     return [*flags, ("", "mul:2", "mul:4", "div:2")[fields.get("omod", 0)]]
+
+
+def _packed_modifiers(instruction: Instruction, number: int) -> list[str]:
+    fields, every = instruction.fields, (1 << number) - 1
+    all_high = 0 if instruction.mnemonic.startswith("v_fma_mix") else every
+    flags = []
+    for name, usual in (("op_sel", 0), ("op_sel_hi", all_high), ("neg_lo", 0), ("neg_hi", 0)):
+        value = fields["neg" if name == "neg_lo" else name] & every
+        if value != usual:
+            flags.append(_bit_list(name, value, number))
+    return flags
+
+
+def _chosen_halves(instruction: Instruction, number: int) -> list[str]:
+    """A bit for each source, then bit 3 for the destination; v_cvt_sr names a byte with two."""
+    value = instruction.fields.get("op_sel", 0)
+    if instruction.mnemonic.startswith("v_cvt_sr_"):
+        number = 3
+    value = value & ((1 << number) - 1) | value >> 3 << number
+    return [_bit_list("op_sel", value, number + 1)] if value else []
+
+
+def _bit_list(name: str, value: int, count: int) -> str:
+    return f"{name}:[" + ",".join(str(value >> index & 1) for index in range(count)) + "]"
 
 
 _MATRIX = re.compile(r"v_s?mfma\w*?_[fi](\d+)_(\d+)x(\d+)x(\d+)_(?:(\d+)b_)?([a-z]+)(\d+)")

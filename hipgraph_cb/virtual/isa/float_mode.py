@@ -1,4 +1,4 @@
-"""The floating-point part of a wave's MODE register."""
+"""A wave's MODE register: the floating-point part, and the bits that change what vector instructions are."""
 
 from __future__ import annotations
 
@@ -6,7 +6,9 @@ from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 
 NEAREST_EVEN = 0
-MODE_BITS = 0x3FF | 1 << 23  # of the MODE register: what arithmetic depends on
+INDEXES_REGISTERS = 1 << 27  # GPR_IDX_EN
+SKIPS_VECTORS = 1 << 28  # VSKIP
+MODE_BITS = 0x3FF | 1 << 23 | INDEXES_REGISTERS | SKIPS_VECTORS  # of the MODE register: what instructions depend on
 
 
 @dataclass(frozen=True)
@@ -35,7 +37,7 @@ class FloatMode:
 
     @classmethod
     def from_register(cls, value: int) -> FloatMode:
-        """The mode that the MODE hardware register stands for; bits outside `MODE_BITS` mean nothing here."""
+        """The floating-point part of the MODE hardware register."""
         return cls(
             round_f32=value & 3,
             round_f16_f64=value >> 2 & 3,
@@ -48,7 +50,7 @@ class FloatMode:
 
     @cached_property
     def register(self) -> int:
-        """`MODE_BITS` of the MODE hardware register."""
+        """The MODE hardware register with this part, and no other bit set."""
         return (
             self.round_f32
             | self.round_f16_f64 << 2

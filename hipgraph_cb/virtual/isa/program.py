@@ -1,7 +1,7 @@
 """The code of a kernel as basic blocks of closures, compiled when execution first gets there.
 
-A program depends on the bytes of a code segment, the target and the float mode, and on nothing of a launch: addresses
-are offsets from the start of the segment. So one program serves every copy of the same code.
+A program depends on the bytes of a code segment, the target and the MODE register, and on nothing of a launch:
+addresses are offsets from the start of the segment. So one program serves every copy of the same code.
 """
 
 from __future__ import annotations
@@ -10,18 +10,16 @@ import bisect
 import hashlib
 import re
 from collections import OrderedDict
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from hipgraph_cb.virtual.faults import FaultKind
 from hipgraph_cb.virtual.isa import instruction_set
 from hipgraph_cb.virtual.isa.control import Branch, ConditionalBranch, ControlFlow, Jump
 from hipgraph_cb.virtual.isa.decode import UnknownInstruction, decode
-from hipgraph_cb.virtual.isa.register_indexing import OFF, ON, indexed
+from hipgraph_cb.virtual.isa.register_indexing import indexed
 from hipgraph_cb.virtual.isa.registry import CompileContext, Step, UnsupportedInstruction, compiler_of
 
 if TYPE_CHECKING:
-    from hipgraph_cb.virtual.isa.float_mode import FloatMode
     from hipgraph_cb.virtual.isa.instruction import Instruction
     from hipgraph_cb.virtual.isa.state import State
 
@@ -29,7 +27,6 @@ __all__ = ["Block", "Program", "program_for"]
 
 CACHE_SIZE = 256
 LONGEST_BLOCK = 128  # instructions; between two blocks a kernel can be stopped
-LONGEST_INDEXING = 4096  # instructions for which register indexing may stay on, since a block does not end there
 MODULES = instruction_set.MODULES  # importing them is what registers the compilers
 
 
@@ -59,18 +56,18 @@ class Block:
 
 
 class Program:
-    """Basic blocks of one code segment under one float mode."""
+    """Basic blocks of one code segment under one mode."""
 
     def __init__(self, code: bytes, context: CompileContext) -> None:
         self.code = code
         self.context = context
         self.blocks: dict[int, Block] = {}
-        self._compiled: dict[tuple[int, bool], tuple[Instruction, Step | ControlFlow | None]] = {}
+        self._compiled: dict[int, tuple[Instruction, Step | ControlFlow | None]] = {}
         self._leaders: list[int] = []  # sorted offsets where some branch goes
 
-    def with_mode(self, mode: FloatMode) -> Program:
-        """The same code under another float mode."""
-        return program_for(self.code, replace(self.context, float_mode=mode))
+    def under(self, mode: int) -> Program:
+        """The same code under another MODE register."""
+        return program_for(self.code, self.context.under(mode))
 
     def block(self, start: int) -> Block:
         """The block that starts at offset `start`.
@@ -87,17 +84,16 @@ class Program:
         block = Block(start)
         index = bisect.bisect_right(self._leaders, start)
         stop = self._leaders[index] if index < len(self._leaders) else len(self.code)
-        indexing, count = False, 0
-        while (block.end < stop or block.end == start) and count < (LONGEST_INDEXING if indexing else LONGEST_BLOCK):
+        count = 0
+        while (block.end < stop or block.end == start) and count < LONGEST_BLOCK:
             try:
-                instruction, compiled = self._instruction(block.end, indexing)
+                instruction, compiled = self._instruction(block.end)
             except UnknownInstruction:
                 if block.end == start:
                     raise
                 break
             block.end += instruction.size
             count += 1
-            indexing = (indexing or instruction.mnemonic == ON) and instruction.mnemonic != OFF
             if isinstance(compiled, ControlFlow):
                 block.control, block.last = compiled, instruction
                 if not isinstance(compiled, (Branch, ConditionalBranch, Jump)):
@@ -107,29 +103,35 @@ class Program:
             if compiled is not None:
                 block.steps.append(compiled)
                 block.instructions.append(instruction)
-        if indexing:
-            description = f"a block ends, or has {LONGEST_INDEXING} instructions, while register indexing is on"
-            block.steps.append(_refusal(instruction, description))
-            block.instructions.append(instruction)
         return block
 
-    def _instruction(self, offset: int, indexing: bool) -> tuple[Instruction, Step | ControlFlow | None]:
-        found = self._compiled.get((offset, indexing))
+    def _instruction(self, offset: int) -> tuple[Instruction, Step | ControlFlow | None]:
+        found = self._compiled.get(offset)
         if found is None:
             instruction = decode(self.code, offset, self.context.target)
-            found = self._compiled[offset, indexing] = (instruction, self._compile(instruction, indexing))
+            found = self._compiled[offset] = (instruction, self._compile(instruction))
         return found
 
-    def _compile(self, instruction: Instruction, indexing: bool) -> Step | ControlFlow | None:
+    def _compile(self, instruction: Instruction) -> Step | ControlFlow | None:
+        if instruction.format not in _VECTOR_FORMATS:
+            return self._compile_plain(instruction)
+        if self.context.skips_vectors:
+            return None
+        if not self.context.indexes_registers:
+            return self._compile_plain(instruction)
+        try:
+            return indexed(instruction, self._compile_plain)
+        except UnsupportedInstruction as error:
+            return _refusal_of_form(instruction, error)
+
+    def _compile_plain(self, instruction: Instruction) -> Step | ControlFlow | None:
         compiler = compiler_of(instruction.mnemonic)
         if compiler is None:
             return _refusal(instruction, f"{instruction.mnemonic} is not implemented")
         try:
-            if indexing:
-                return indexed(instruction, lambda moved: compiler(moved, self.context))
             return compiler(instruction, self.context)
         except UnsupportedInstruction as error:
-            return _refusal(instruction, f"{instruction.mnemonic} is not implemented with {error}")
+            return _refusal_of_form(instruction, error)
 
     def _note_targets(self, control: ControlFlow, end: int) -> None:
         """Blocks end before every known branch target, so that groups of waves can meet there."""
@@ -146,6 +148,9 @@ class Program:
             del self.blocks[start]
 
 
+_VECTOR_FORMATS = frozenset(
+    {"VOP1", "VOP2", "VOPC", "VOP3", "VOP3SD", "VOP3P", "MFMA", "DS", "FLAT", "GLOBAL", "SCRATCH", "MUBUF", "MTBUF"}
+)
 _MEMORY_FORMATS = {"DS", "GLOBAL", "FLAT", "SCRATCH", "MUBUF", "SMEM"}
 _READS = re.compile(r"(global|flat|scratch|buffer)_load_(?!lds)|ds_(read|permute|bpermute|swizzle)|s_(buffer_)?load")
 
@@ -156,6 +161,10 @@ def _only_reads(instruction: Instruction) -> bool:
     if instruction.format not in _MEMORY_FORMATS:
         return True
     return bool(_READS.match(instruction.mnemonic)) and not instruction.fields.get("lds", 0)
+
+
+def _refusal_of_form(instruction: Instruction, error: UnsupportedInstruction) -> Step:
+    return _refusal(instruction, f"{instruction.mnemonic} is not implemented with {error}")
 
 
 def _refusal(instruction: Instruction, description: str) -> Step:

@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hipgraph_cb.virtual.isa.control import Barrier, Branch, ConditionalBranch, EndProgram, Jump, SetMode
-from hipgraph_cb.virtual.isa.float_mode import MODE_BITS
+from hipgraph_cb.virtual.isa.float_mode import MODE_BITS, SKIPS_VECTORS
 from hipgraph_cb.virtual.isa.lane_mask import LaneMask
-from hipgraph_cb.virtual.isa.operands import PRIVATE_BASE, SHARED_BASE, scalar_reader64
+from hipgraph_cb.virtual.isa.operands import PRIVATE_BASE, SHARED_BASE, scalar_reader, scalar_reader64
 from hipgraph_cb.virtual.isa.registry import CompileContext, Compiled, UnsupportedInstruction, semantics
 from hipgraph_cb.virtual.isa.state import EXEC, VCC, Scalar32, Scalar64, State
 
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
 Condition = Callable[[State], Any]
 MODE_REGISTER = 1
 TRAP_STATUS = 3
-REFUSED_MODE_BITS = 1 << 27 | 1 << 28  # GPR_IDX_EN, which has instructions of its own, and VSKIP
 
 
 def _sign16(value: int) -> int:
@@ -226,15 +225,11 @@ def _compile_set_register(instruction: Instruction, context: CompileContext) -> 
     mask = ((1 << size) - 1) << offset
     if instruction.mnemonic == "s_setreg_imm32_b32":
         literal = instruction.literal or 0
-        if literal << offset & mask & REFUSED_MODE_BITS:
-            raise UnsupportedInstruction("register indexing or vector skipping switched on in MODE")
         return SetMode(lambda state, mode: (mode & ~mask | literal << offset & mask) & MODE_BITS)
     source = instruction.fields["sdst"]
 
     def value(state: State, mode: int) -> Scalar32:
         given = state.read_agreed(source)
-        if np.any(np.asarray(given, np.uint64) << np.uint64(offset) & np.uint64(mask & REFUSED_MODE_BITS)):
-            raise state.fault(instruction, "register indexing or vector skipping is switched on in MODE")
         if isinstance(given, int):
             return (mode & ~mask | given << offset & mask) & MODE_BITS
         kept, given = np.uint32(mode & ~mask & MODE_BITS), given << np.uint32(offset)
@@ -242,6 +237,28 @@ def _compile_set_register(instruction: Instruction, context: CompileContext) -> 
         return modes
 
     return SetMode(value)
+
+
+@semantics("s_setvskip")
+def _compile_skip(instruction: Instruction, context: CompileContext) -> Compiled:
+    """VSKIP becomes the bit of the first source whose number the lower five bits of the second are.
+
+    While it is set, vector instructions (arithmetic and memory) are not executed. They count as if they were not there:
+    no wait counter sees them.
+    """
+    del context
+    word = scalar_reader(instruction.fields["ssrc0"], instruction.literal)
+    number = scalar_reader(instruction.fields["ssrc1"], instruction.literal)
+
+    def switch(state: State, mode: int) -> Scalar32:
+        value, bit = word(state), number(state)
+        if isinstance(value, int) and isinstance(bit, int):
+            return mode | SKIPS_VECTORS if value >> (bit & 31) & 1 else mode & ~SKIPS_VECTORS
+        is_set = np.asarray(value, np.uint32) >> (np.asarray(bit, np.uint32) & np.uint32(31)) & np.uint32(1)
+        modes = np.where(is_set != 0, np.uint32(mode | SKIPS_VECTORS), np.uint32(mode & ~SKIPS_VECTORS))
+        return np.broadcast_to(modes, (state.waves, 1))
+
+    return SetMode(switch)
 
 
 @semantics("s_memtime", "s_memrealtime")

@@ -1,8 +1,7 @@
 """Vector registers chosen at run time: what stands between s_set_gpr_idx_on and s_set_gpr_idx_off.
 
-M0 holds the index in its bits 7:0 and in 15:12 which operands it is added to: source 0, 1, 2, destination. Compilers
-switch the mode on and off within one basic block, so a block knows which of its instructions are indexed; one that ends
-while the mode is on is a fault.
+M0 holds the index in its bits 7:0 and in 15:12 which operands it is added to: source 0, 1, 2, destination. Only what
+names a vector register is moved: of v_readlane and v_readfirstlane the source, of v_writelane the destination.
 """
 
 from __future__ import annotations
@@ -13,6 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from hipgraph_cb.virtual.isa.control import SetMode
+from hipgraph_cb.virtual.isa.float_mode import INDEXES_REGISTERS
 from hipgraph_cb.virtual.isa.operands import VGPR_BASE, scalar_reader
 from hipgraph_cb.virtual.isa.registry import CompileContext, Compiled, Step, UnsupportedInstruction, semantics
 from hipgraph_cb.virtual.isa.state import M0, State
@@ -20,9 +21,9 @@ from hipgraph_cb.virtual.isa.state import M0, State
 if TYPE_CHECKING:
     from hipgraph_cb.virtual.isa.instruction import Instruction
 
-ON, OFF = "s_set_gpr_idx_on", "s_set_gpr_idx_off"
 _VECTOR = frozenset({"VOP1", "VOP2", "VOPC", "VOP3", "VOP3P"})
-_REFUSED = ("v_readlane", "v_writelane", "v_readfirstlane", "v_swap", "v_accvgpr")
+_REFUSED = ("v_swap", "v_accvgpr")
+_TO_SCALARS = ("v_readlane", "v_readfirstlane", "v_cmp")
 _INDEX, _ENABLES = 0xFF, 0xF000
 _REGISTERS = 256
 
@@ -37,23 +38,23 @@ def _write_m0(state: State, value: Any, mask: int) -> None:
         state.write_sgpr(M0, np.asarray(old, np.uint32) & kept | np.asarray(value, np.uint32) & given)
 
 
-@semantics(ON)
+@semantics("s_set_gpr_idx_on")
 def _compile_on(instruction: Instruction, context: CompileContext) -> Compiled:
     del context
     index, enables = scalar_reader(instruction.fields["ssrc0"], instruction.literal), instruction.fields["ssrc1"] & 15
 
-    def step(state: State) -> None:
+    def switch_on(state: State, mode: int) -> int:
         _write_m0(state, index(state), _INDEX)
         _write_m0(state, enables << 12, _ENABLES)
+        return mode | INDEXES_REGISTERS
 
-    return step
+    return SetMode(switch_on)
 
 
-@semantics(OFF)
+@semantics("s_set_gpr_idx_off")
 def _compile_off(instruction: Instruction, context: CompileContext) -> Compiled:
-    """What follows in the block is compiled without the index; nothing happens at run time."""
     del instruction, context
-    return None
+    return SetMode(lambda state, mode: mode & ~INDEXES_REGISTERS)
 
 
 @semantics("s_set_gpr_idx_idx")
@@ -106,7 +107,7 @@ def _moved(state: State, instruction: Instruction, index: int, enables: int) -> 
     """The instruction with `index` added to the numbers of the vector registers that `enables` names."""
     fields = dict(instruction.fields)
     places = [("src0", 1, VGPR_BASE), ("vsrc1", 2, 0), ("src1", 2, VGPR_BASE), ("src2", 4, VGPR_BASE)]
-    if instruction.format != "VOPC" and not instruction.mnemonic.startswith("v_cmp"):
+    if not instruction.mnemonic.startswith(_TO_SCALARS):
         places.append(("vdst", 8, 0))
     for name, bit, first in places:
         if enables & bit and fields.get(name, -1) >= first:

@@ -14,10 +14,10 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, TypeVar, Union
 
-from hipgraph_cb.virtual.isa.float_mode import FloatMode
+from hipgraph_cb.virtual.isa.float_mode import INDEXES_REGISTERS, SKIPS_VECTORS, FloatMode
 
 if TYPE_CHECKING:
     from hipgraph_cb.virtual.isa.control import ControlFlow
@@ -41,11 +41,24 @@ class CompileContext:
         float_mode: rounding and denormal mode in force at this instruction.
         sram_ecc: whether the register file has error correction, as the target ID's `sramecc+` says. It writes whole
             registers, so a load of 16 bits (d16) clears the other half; without it that half stays.
+        indexes_registers: M0 is added to the numbers of vector registers (see register_indexing.py).
+        skips_vectors: vector instructions are not executed.
     """
 
     target: str = "gfx942"
     float_mode: FloatMode = field(default_factory=FloatMode)
     sram_ecc: bool = True
+    indexes_registers: bool = False
+    skips_vectors: bool = False
+
+    def under(self, mode: int) -> CompileContext:
+        """The same under another MODE register."""
+        return replace(
+            self,
+            float_mode=FloatMode.from_register(mode),
+            indexes_registers=bool(mode & INDEXES_REGISTERS),
+            skips_vectors=bool(mode & SKIPS_VECTORS),
+        )
 
 
 Compiler = Callable[["Instruction", CompileContext], Compiled]

@@ -22,7 +22,6 @@ import numpy as np
 from hipgraph_cb.virtual.faults import DeviceFault, FaultKind
 from hipgraph_cb.virtual.isa.control import Barrier, Branch, ConditionalBranch, ControlFlow, EndProgram, Jump, SetMode
 from hipgraph_cb.virtual.isa.decode import UnknownInstruction
-from hipgraph_cb.virtual.isa.float_mode import FloatMode
 from hipgraph_cb.virtual.isa.lane_mask import LaneMask, any_set
 from hipgraph_cb.virtual.isa.placement import text_of
 from hipgraph_cb.virtual.isa.state import uniform
@@ -249,7 +248,7 @@ class Chunk:
             state.mode = mode
             program = self._programs.get(mode)
             if program is None:
-                program = self._programs[mode] = self._program.with_mode(FloatMode.from_register(mode))
+                program = self._programs[mode] = self._program.under(mode)
             self._program = program
 
     def _barrier(self, control: Barrier, end: int) -> bool:

@@ -67,9 +67,3 @@ def test_clearing_exceptions_and_an_interrupt_do_nothing():
 def test_messages_of_graphics_are_refused():
     with pytest.raises(UnsupportedInstruction, match="message 3"):
         compiled("030090bf")
-
-
-def test_what_mode_switches_on_and_we_do_not_follow_is_refused():
-    with pytest.raises(UnsupportedInstruction, match="vector skipping switched on in MODE"):
-        compiled("010700ba01000000")  # s_setreg_imm32_b32 hwreg(HW_REG_MODE, 28, 1), 1
-    assert compiled("010700ba00000000") is not None  # s_setreg_imm32_b32 hwreg(HW_REG_MODE, 28, 1), 0

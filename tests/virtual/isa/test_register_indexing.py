@@ -10,6 +10,7 @@ from support.assembled import assembled, run_program
 from support.virtual_gpu import VirtualGpu
 
 from hipgraph_cb.virtual.faults import DeviceFault
+from hipgraph_cb.virtual.isa.state import UNWRITTEN
 
 FIXTURE = Path(__file__).parents[2] / "fixtures" / "virtual" / "indexed.gfx942.hsaco"
 
@@ -53,15 +54,54 @@ def test_waves_with_different_indices_read_and_write_different_registers():
 
 IN_TWO_BLOCKS = assembled(
     """
+  s_load_dwordx2 s[8:9], s[0:1], 0x0
+  v_mov_b32 v3, 0
+  s_mov_b32 s4, 2
   s_set_gpr_idx_on s4, gpr_idx(DST)
-  v_mov_b32 v1, 0
   s_branch next
 next:
+  v_mov_b32 v1, 7
   s_set_gpr_idx_off
+  v_lshlrev_b32 v2, 2, v0
+  global_store_dword v2, v3, s[8:9]
+  s_mov_b32 m0, 0x8001
+  s_setreg_imm32_b32 hwreg(HW_REG_MODE, 27, 1), 1
+  v_mov_b32 v2, 9
+  s_setreg_imm32_b32 hwreg(HW_REG_MODE, 27, 1), 0
+  global_store_dword v2, v3, s[8:9] offset:256
   s_endpgm
 """,
-    "040811bf8002027e000082bf00009cbf000081bf",
+    "000206c0000000008002067e820084be040811bf000082bf8702027e00009cbf82000424008070dc02030800ff00fcbe"
+    "01800000c10600ba010000008902047ec10600ba00000000008170dc02030800000081bf",
 )
+
+LANES_MOVED = assembled(
+    """
+  s_load_dwordx2 s[8:9], s[0:1], 0x0
+  v_mov_b32 v10, v0
+  v_add_u32 v11, 100, v0
+  v_add_u32 v12, 200, v0
+  v_lshrrev_b32 v1, 6, v0
+  v_readfirstlane_b32 s4, v1
+  s_set_gpr_idx_on s4, gpr_idx(SRC0,SRC1,SRC2,DST)
+  v_readlane_b32 s5, v10, 7
+  v_readfirstlane_b32 s6, v10
+  v_writelane_b32 v20, s5, 3
+  s_set_gpr_idx_off
+  v_lshlrev_b32 v2, 2, v0
+  v_mov_b32 v3, s5
+  v_mov_b32 v4, s6
+  global_store_dword v2, v3, s[8:9]
+  global_store_dword v2, v4, s[8:9] offset:768
+  global_store_dword v2, v20, s[8:9] offset:1536
+  global_store_dword v2, v22, s[8:9] offset:2304
+  s_endpgm
+""",
+    "000206c0000000000003147eff00166864000000ff001868c8000000860002200105087e040f11bf050089d20a0f0100"
+    "0a050c7e14008ad20506010000009cbf820004240502067e0602087e008070dc02030800008370dc02040800008670dc"
+    "02140800008970dc02160800000081bf",
+)
+
 TOO_HIGH = assembled(
     """
   s_movk_i32 s4, 0xf0
@@ -74,10 +114,24 @@ TOO_HIGH = assembled(
 )
 
 
-def test_indexing_over_the_end_of_a_block_is_a_fault():
-    with pytest.raises(DeviceFault) as caught:
-        run_program(IN_TWO_BLOCKS)
-    assert caught.value.description == "a block ends, or has 4096 instructions, while register indexing is on"
+def test_the_mode_holds_over_the_end_of_a_block_and_can_be_set_as_a_register():
+    out = run_program(IN_TWO_BLOCKS)
+    assert out[:64].tolist() == [7] * 64
+    assert out[64:128].tolist() == [9] * 64
+
+
+def test_instructions_between_lanes_and_scalars_move_only_their_vector_register():
+    """The index of wave w is w: it reads v(10 + w), writes v(20 + w), and neither the scalar nor the lane is moved."""
+    out = run_program(LANES_MOVED, group_size=192, words=768).reshape(-1, 192)
+    lane = np.arange(192)
+    wave = lane // 64
+    source = 100 * wave
+    assert np.array_equal(out[0], source + 64 * wave + 7)
+    assert np.array_equal(out[1], source + 64 * wave)
+    first, last = out[2, lane % 64 == 3], out[3, lane % 64 == 3]
+    assert first.tolist() == [7, UNWRITTEN, UNWRITTEN]
+    assert last.tolist() == [UNWRITTEN, UNWRITTEN, 200 + 128 + 7]
+    assert (out[2:4, lane % 64 != 3] == UNWRITTEN).all()
 
 
 def test_a_register_beyond_the_last_is_a_fault():

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from hipgraph_cb.virtual.isa.buffer_memory import buffer_places, in_range
-from hipgraph_cb.virtual.isa.global_atomics import OPERATIONS, device_atomic, write_old
-from hipgraph_cb.virtual.isa.global_memory import vector_register
+from hipgraph_cb.virtual.isa.global_atomics import OPERATIONS, data_register, device_atomic, write_old
 from hipgraph_cb.virtual.isa.registry import CompileContext, Compiled, semantics
 from hipgraph_cb.virtual.isa.state import State
 
@@ -23,7 +22,7 @@ def _compile(instruction: Instruction, context: CompileContext) -> Compiled:
     """Lanes that are out of range do nothing and find zero."""
     del context
     operation, places = _FORMS[instruction.mnemonic], buffer_places(instruction)
-    register, need_old = vector_register(instruction, "vdata"), bool(instruction.fields["sc0"])
+    register, need_old = data_register(instruction, "vdata", operation), bool(instruction.fields["sc0"])
     nothing = np.zeros((1, 1), np.uint32)
 
     def step(state: State) -> None:

@@ -25,6 +25,7 @@ from hipgraph_cb.virtual.isa.linear_access import (
 )
 from hipgraph_cb.virtual.isa.memory_access import Addresses, load_narrow, load_words, store_narrow, store_words
 from hipgraph_cb.virtual.isa.operands import constant32, scalar_reader
+from hipgraph_cb.virtual.isa.register_limits import vectors
 from hipgraph_cb.virtual.isa.registry import CompileContext, Compiled, UnsupportedInstruction, semantics
 from hipgraph_cb.virtual.isa.state import LANES, Bits, State, Vector32, uniform
 
@@ -82,6 +83,7 @@ def buffer_places(instruction: Instruction) -> Callable[[State], Places]:
     fields = instruction.fields
     vaddr, immediate = fields["vaddr"], fields["offset"]
     uses_index, uses_offset = bool(fields["idxen"]), bool(fields["offen"])
+    vectors(vaddr, max(1, uses_index + uses_offset))
     scalar_offset = scalar_reader(fields["soffset"], instruction.literal)
 
     def locate(state: State) -> Places:
@@ -214,7 +216,7 @@ def in_range(state: State, places: Places, end: int) -> NDArray[np.bool_]:
 def _compile_load(instruction: Instruction, context: CompileContext) -> Compiled:
     del context
     count = WORDS[instruction.mnemonic.removeprefix("buffer_load_")]
-    places, destination = buffer_places(instruction), vector_register(instruction, "vdata")
+    places, destination = buffer_places(instruction), vector_register(instruction, "vdata", count)
     if instruction.fields["lds"]:
         return _lds_step(instruction, count)
 
@@ -256,7 +258,7 @@ def _lds_step(instruction: Instruction, count: int) -> Compiled:
 def _compile_store(instruction: Instruction, context: CompileContext) -> Compiled:
     del context
     count = WORDS[instruction.mnemonic.removeprefix("buffer_store_")]
-    places, source = buffer_places(instruction), vector_register(instruction, "vdata")
+    places, source = buffer_places(instruction), vector_register(instruction, "vdata", count)
     linear = _linear_range(instruction)
 
     def step(state: State) -> None:

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hipgraph_cb.virtual.isa.operands import VGPR_BASE, Reader, constant_value, vector_reader32, vector_reader64
+from hipgraph_cb.virtual.isa.register_limits import vectors
 from hipgraph_cb.virtual.isa.registry import CompileContext, Compiled, UnsupportedInstruction, semantics
 from hipgraph_cb.virtual.isa.state import State
 
@@ -44,7 +45,7 @@ def _compile_packed(instruction: Instruction, context: CompileContext) -> Compil
     first = vector_reader64(instruction.fields["src0"], None, "b64")
     second = vector_reader32(instruction.fields["src1"], None, "b32")
     third = vector_reader64(instruction.fields["src2"], None, "b64")
-    destination = instruction.fields["vdst"]
+    destination = vectors(instruction.fields["vdst"], 2)
 
     def step(state: State) -> None:
         added, result = third(state), np.zeros((1, 1), _U64)
@@ -61,11 +62,12 @@ def _compile_packed(instruction: Instruction, context: CompileContext) -> Compil
 def _compile_wide(instruction: Instruction, context: CompileContext) -> Compiled:
     """Four sums of 32 bits, each added to its register of the third source."""
     del context
-    code, destination = instruction.fields["src2"], instruction.fields["vdst"]
+    code, destination = instruction.fields["src2"], vectors(instruction.fields["vdst"], 4)
     first = vector_reader64(instruction.fields["src0"], None, "b64")
     second = vector_reader32(instruction.fields["src1"], None, "b32")
     if code < VGPR_BASE and constant_value(code, None, "b32") != 0:
         raise UnsupportedInstruction("a scalar operand of 128 bits")
+    vectors(max(code - VGPR_BASE, 0), 4)
     saturate = bool(instruction.fields.get("clamp", 0))
 
     def step(state: State) -> None:

@@ -9,6 +9,7 @@ import numpy as np
 
 from hipgraph_cb.virtual.isa import dpp
 from hipgraph_cb.virtual.isa.lane_mask import choose
+from hipgraph_cb.virtual.isa.register_limits import scalars
 from hipgraph_cb.virtual.isa.registry import CompileContext, Compiled, UnsupportedInstruction, semantics
 from hipgraph_cb.virtual.isa.results import result_writer
 from hipgraph_cb.virtual.isa.state import MASK32, VCC, State
@@ -32,7 +33,7 @@ def mask_source(code: int) -> int:
     """The scalar register pair of a lane-mask operand."""
     if code >= 128:
         raise UnsupportedInstruction("a lane mask that is not a scalar register")
-    return code
+    return scalars(code, 2)
 
 
 @semantics(*CARRY_FORMS)

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hipgraph_cb.virtual.isa.lane_mask import all_ones
+from hipgraph_cb.virtual.isa.register_limits import vectors
 from hipgraph_cb.virtual.isa.registry import UnsupportedInstruction
 
 if TYPE_CHECKING:
@@ -61,7 +62,7 @@ def _map_of(instruction: Instruction) -> LaneMap:
 def source(instruction: Instruction, width: int = 32) -> Callable[[State], NDArray[Any]]:
     """Reads source 0 through the lane map; a lane without a sound origin reads 0 (and is written if bound_ctrl)."""
     origin, exists = _map_of(instruction)
-    register = (instruction.dpp or {})["src0"]
+    register = vectors((instruction.dpp or {})["src0"], max(1, width // 32))
     all_exist = bool(exists.all())
 
     def read(state: State) -> NDArray[Any]:

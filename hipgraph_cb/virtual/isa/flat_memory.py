@@ -13,7 +13,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from hipgraph_cb.virtual.faults import FaultKind
-from hipgraph_cb.virtual.isa.global_atomics import OPERATIONS, atomic_step, read_operands, write_result
+from hipgraph_cb.virtual.isa.global_atomics import (
+    OPERATIONS,
+    atomic_step,
+    data_register,
+    read_operands,
+    result_register,
+    write_result,
+)
 from hipgraph_cb.virtual.isa.global_memory import (
     NARROW_LOADS,
     NARROW_STORES,
@@ -45,6 +52,7 @@ from hipgraph_cb.virtual.isa.private_memory import (
     store_private_narrow,
     store_private_words,
 )
+from hipgraph_cb.virtual.isa.register_limits import vectors
 from hipgraph_cb.virtual.isa.registry import CompileContext, Compiled, semantics
 from hipgraph_cb.virtual.isa.state import State, Vector32
 
@@ -57,7 +65,7 @@ _APERTURES = ((LOCAL, SHARED_BASE), (PRIVATE, PRIVATE_BASE))
 
 def flat_addresses(instruction: Instruction) -> Callable[[State], Addresses]:
     """The generic address of each lane: a 64-bit VGPR pair plus an unsigned offset."""
-    register, offset = instruction.fields["addr"], instruction.fields["offset"]
+    register, offset = vectors(instruction.fields["addr"], 2), instruction.fields["offset"]
     return lambda state: state.full(state.read_vgpr64(register).view(np.int64) + offset)
 
 
@@ -86,7 +94,7 @@ def by_kind_of_memory(state: State, addresses: Addresses) -> Iterator[tuple[str,
 def _compile_load(instruction: Instruction, context: CompileContext) -> Compiled:
     del context
     count = WORDS[instruction.mnemonic.removeprefix("flat_load_")]
-    addresses, destination = flat_addresses(instruction), vector_register(instruction, "vdst")
+    addresses, destination = flat_addresses(instruction), vector_register(instruction, "vdst", count)
 
     def load(state: State, kind: str, places: Addresses) -> list[Vector32] | None:
         if kind == PRIVATE:
@@ -130,7 +138,7 @@ def _compile_narrow_load(instruction: Instruction, context: CompileContext) -> C
 def _compile_store(instruction: Instruction, context: CompileContext) -> Compiled:
     del context
     count = WORDS[instruction.mnemonic.removeprefix("flat_store_")]
-    addresses, source = flat_addresses(instruction), vector_register(instruction, "data")
+    addresses, source = flat_addresses(instruction), vector_register(instruction, "data", count)
 
     def step(state: State) -> None:
         values = [state.read_vgpr(source + index) for index in range(count)]
@@ -174,7 +182,7 @@ def _compile_atomic(instruction: Instruction, context: CompileContext) -> Compil
     operation = OPERATIONS[instruction.mnemonic.removeprefix("flat_atomic_")]
     addresses = flat_addresses(instruction)
     on_device = atomic_step(instruction, addresses, operation, data="data", result="vdst")
-    source, destination = vector_register(instruction, "data"), vector_register(instruction, "vdst")
+    source, destination = data_register(instruction, "data", operation), result_register(instruction, "vdst", operation)
 
     def on_lds(state: State, places: Addresses) -> None:
         operands = partial(read_operands, source=source, operation=operation)

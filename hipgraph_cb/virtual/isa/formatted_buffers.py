@@ -64,6 +64,10 @@ def _parts(instruction: Instruction) -> tuple[int, bool, bool]:
     return _COUNTS[name.rpartition("_")[2]], name.startswith("d16"), "_hi_" in name
 
 
+def _registers(count: int, is_half: bool) -> int:
+    return (count + 1) // 2 if is_half else count
+
+
 def _load_element(state: State, instruction: Instruction, place: Places, size: int) -> list[Vector32]:
     lanes = in_range(state, place, size)
     words = [np.zeros(state.shape, _U32) for _ in range(-(-size // 4))]
@@ -102,7 +106,7 @@ def _compile_load(instruction: Instruction, context: CompileContext) -> Compiled
         raise UnsupportedInstruction("a formatted transfer to LDS")
     count, is_half, upper = _parts(instruction)
     places, read_format = buffer_places(instruction), _reader(instruction)
-    destination = vector_register(instruction, "vdata")
+    destination = vector_register(instruction, "vdata", _registers(count, is_half))
 
     def step(state: State) -> None:
         data_format, kind, selectors = read_format(state)
@@ -131,7 +135,7 @@ def _compile_store(instruction: Instruction, context: CompileContext) -> Compile
     del context
     count, is_half, upper = _parts(instruction)
     places, read_format = buffer_places(instruction), _reader(instruction)
-    source = vector_register(instruction, "vdata")
+    source = vector_register(instruction, "vdata", _registers(count, is_half))
 
     def component(state: State, index: int, kind: int) -> Any:
         if not is_half:

@@ -59,7 +59,7 @@ def atomic_step(
 
     A compare-and-swap has the new value in the first and the compared one in the second operand of field `data`.
     """
-    source, destination = vector_register(instruction, data), vector_register(instruction, result)
+    source, destination = data_register(instruction, data, operation), result_register(instruction, result, operation)
     need_old = bool(instruction.fields["sc0"])
 
     def step(state: State) -> None:
@@ -68,6 +68,16 @@ def atomic_step(
             write_old(state, destination, old)
 
     return step
+
+
+def data_register(instruction: Instruction, name: str, operation: AtomicOperation) -> int:
+    """The first register of the operands, which stand behind each other."""
+    return vector_register(instruction, name, operation.size // 4 * operation.operands)
+
+
+def result_register(instruction: Instruction, name: str, operation: AtomicOperation) -> int:
+    """The first register of the old value, if the sc0 bit asks for that."""
+    return vector_register(instruction, name, operation.size // 4 if instruction.fields["sc0"] else 1)
 
 
 def device_atomic(

@@ -25,6 +25,7 @@ from hipgraph_cb.virtual.isa.memory_access import (
     store_narrow,
     store_words,
 )
+from hipgraph_cb.virtual.isa.register_limits import scalars, vectors
 from hipgraph_cb.virtual.isa.registry import CompileContext, Compiled, Step, semantics
 from hipgraph_cb.virtual.isa.state import AGPR, MASK64, State, Vector32
 
@@ -74,12 +75,15 @@ def global_addresses(instruction: Instruction) -> Callable[[State], Addresses]:
     """The byte address of each lane: a 64-bit VGPR pair, or an SGPR pair plus a 32-bit unsigned VGPR; plus offset."""
     vaddr, saddr, offset = (instruction.fields[name] for name in ("addr", "saddr", "offset"))
     if saddr == NO_SADDR:
+        vectors(vaddr, 2)
 
         def from_vgprs(state: State) -> Addresses:
             addresses = state.read_vgpr64(vaddr).view(np.int64)
             return addresses + offset if offset else addresses
 
         return from_vgprs
+
+    scalars(saddr, 2)
 
     def from_sgprs(state: State) -> Addresses:
         base = state.read_sgpr64(saddr)
@@ -92,9 +96,13 @@ def global_addresses(instruction: Instruction) -> Callable[[State], Addresses]:
     return from_sgprs
 
 
-def vector_register(instruction: Instruction, name: str) -> int:
-    """The data register of a memory instruction; its `acc` bit chooses the accumulation registers."""
-    return instruction.fields[name] + (AGPR if instruction.fields.get("acc", 0) else 0)
+def vector_register(instruction: Instruction, name: str, count: int = 1) -> int:
+    """The first of `count` data registers of a memory instruction; its `acc` bit chooses the accumulation registers.
+
+    Raises:
+        UnsupportedInstruction: there are not so many from there on.
+    """
+    return vectors(instruction.fields[name], count) + (AGPR if instruction.fields.get("acc", 0) else 0)
 
 
 @semantics(*(f"global_load_{size}" for size in WORDS))
@@ -106,7 +114,7 @@ def _compile_load(instruction: Instruction, context: CompileContext) -> Compiled
 
 def load_words_step(instruction: Instruction, addresses: Callable[[State], Addresses], count: int) -> Step:
     """A load of `count` words a lane from device memory."""
-    destination = vector_register(instruction, "vdst")
+    destination = vector_register(instruction, "vdst", count)
     linear = linear_place(instruction)
 
     def step(state: State) -> None:
@@ -152,7 +160,7 @@ def _compile_store(instruction: Instruction, context: CompileContext) -> Compile
 
 def store_words_step(instruction: Instruction, addresses: Callable[[State], Addresses], count: int) -> Step:
     """A store of `count` words a lane to device memory."""
-    source = vector_register(instruction, "data")
+    source = vector_register(instruction, "data", count)
     linear = linear_place(instruction)
 
     def step(state: State) -> None:

@@ -282,7 +282,7 @@ OPERATIONS: dict[str, Operation] = {
         saturating=_saturating_sum(lambda a, b: _wide_product(a & _LOW24, b & _LOW24), "u32"),
     ),
     "v_mad_i32_i24": operation(
-        "u32 u32 u32 u32",
+        "i32 u32 u32 u32",
         lambda a, b, c: _signed_product24(a, b) + c,
         saturating=_saturating_sum(lambda a, b: _wide_product(signed24(a), signed24(b)), "i32"),
     ),

@@ -163,7 +163,7 @@ def _compile_read(instruction: Instruction, context: CompileContext) -> Compiled
     del context
     count = WORDS[instruction.mnemonic.removeprefix("ds_read_")]
     address, offset = instruction.fields["addr"], whole_offset(instruction)
-    destination = vector_register(instruction, "vdst")
+    destination = vector_register(instruction, "vdst", count)
 
     def step(state: State) -> None:
         for index, value in enumerate(lds_read(state, instruction, address, offset, count)):
@@ -177,7 +177,7 @@ def _compile_read_pair(instruction: Instruction, context: CompileContext) -> Com
     """Both values are read before either register is written, since the address may be one of them."""
     del context
     count, unit = PAIRS[instruction.mnemonic.removeprefix("ds_read")]
-    address, destination = instruction.fields["addr"], vector_register(instruction, "vdst")
+    address, destination = instruction.fields["addr"], vector_register(instruction, "vdst", 2 * count)
     distances = [unit * instruction.fields[name] for name in ("offset0", "offset1")]
 
     def step(state: State) -> None:
@@ -208,7 +208,7 @@ def _compile_write_pair(instruction: Instruction, context: CompileContext) -> Co
 def _write_step(instruction: Instruction, places: list[tuple[str, int]], count: int) -> Compiled:
     """Write `count` words from the register field of each place to its byte distance from the address."""
     address = instruction.fields["addr"]
-    sources = [(vector_register(instruction, name), distance) for name, distance in places]
+    sources = [(vector_register(instruction, name, count), distance) for name, distance in places]
 
     def step(state: State) -> None:
         for source, distance in sources:

@@ -65,10 +65,12 @@ def _compile(instruction: Instruction, context: CompileContext) -> Compiled:
     need_old = mnemonic in _RETURNING
     operation = _RETURNING[mnemonic] if need_old else _SILENT[mnemonic]
     address, offset = instruction.fields["addr"], whole_offset(instruction)
-    sources = [vector_register(instruction, name) for name in ("data0", "data1")[: operation.operands]]
+    sources = [
+        vector_register(instruction, name, operation.size // 4) for name in ("data0", "data1")[: operation.operands]
+    ]
     if "cmpst" in mnemonic:
         sources.reverse()
-    destination = vector_register(instruction, "vdst")
+    destination = vector_register(instruction, "vdst", operation.size // 4 if need_old else 1)
 
     def operands(state: State) -> list[NDArray[Any]]:
         return [read_operands(state, source, _one_operand(operation))[0] for source in sources]
@@ -114,10 +116,11 @@ def _compile_pair(instruction: Instruction, context: CompileContext) -> Compiled
     form = instruction.mnemonic.removeprefix("ds_wrxchg").replace("_rtn", "")
     words, unit = PAIRS[form]
     operation = (INTEGER32 if words == 1 else INTEGER64)["swap"]
-    destination = vector_register(instruction, "vdst")
+    destination = vector_register(instruction, "vdst", 2 * words)
     address = instruction.fields["addr"]
     places = [
-        (vector_register(instruction, f"data{index}"), unit * instruction.fields[f"offset{index}"]) for index in (0, 1)
+        (vector_register(instruction, f"data{index}", words), unit * instruction.fields[f"offset{index}"])
+        for index in (0, 1)
     ]
 
     def step(state: State) -> None:
@@ -168,7 +171,7 @@ def _compile_conditional_exchange(instruction: Instruction, context: CompileCont
     """Two words at a multiple of eight: each takes the lower 31 bits of its operand if bit 31 of that is set."""
     del context
     address, offset = instruction.fields["addr"], whole_offset(instruction)
-    source, destination = vector_register(instruction, "data0"), vector_register(instruction, "vdst")
+    source, destination = vector_register(instruction, "data0", 2), vector_register(instruction, "vdst", 2)
     operation = AtomicOperation(np.uint32, lambda old, new: np.where(new >> np.uint32(31), new & _LOWER, old))
 
     def step(state: State) -> None:

@@ -88,7 +88,7 @@ def _placed(state: State, selected: Addresses, offset: int) -> Addresses:
     if state.active is None:
         placed = selected + (state.lds_rows + offset)
         return placed if placed.shape == state.shape else np.array(state.full(placed), order="C")
-    rows: Addresses = state.lds_rows.ravel().take(state.active_lanes >> 6 if state.lds_rows.size > 1 else 0)
+    rows: Addresses = state.lds_rows.ravel().take(state.active_lanes >> 6)
     return rows + (selected + offset)
 
 

@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hipgraph_cb.virtual.isa.operands import VGPR_BASE, constant_value
+from hipgraph_cb.virtual.isa.register_limits import vectors
 from hipgraph_cb.virtual.isa.registry import CompileContext, Compiled, UnsupportedInstruction, semantics
 from hipgraph_cb.virtual.isa.small_floats import values_of
 from hipgraph_cb.virtual.isa.state import AGPR, LANES, State
@@ -153,6 +154,7 @@ def operand_reader(
     """Reads A or B as [waves, block, row or column, depth]; `lanes` says whose registers a lane takes instead."""
     bits, numbers = _ELEMENTS[kind]
     count = max(1, product.elements * bits // 32)
+    vectors(register % AGPR, count)
     groups = product.depth // product.elements
 
     form = (kind, size, product.depth, product.elements, product.blocks, None if lanes is None else lanes.tobytes())
@@ -185,6 +187,7 @@ def accumulator_reader(product: Product, register: int) -> Callable[[State], Val
     dtype = RESULTS[product.result]
     axes, order = _accumulator_axes(product)
     count = product.accumulators * product.result_words
+    vectors(register % AGPR, count)
 
     def matrices_of(state: State, arrays: list[NDArray[np.uint32]]) -> Values:
         registers = _interleaved(state, arrays)
@@ -275,7 +278,8 @@ def compile_product(instruction: Instruction, context: CompileContext) -> Compil
     chosen = _chosen_blocks(product, instruction)
     sign_left, sign_right, sign_addend = _signs(product, instruction)
     sign_product = sign_left * sign_right
-    destination = instruction.fields["vdst"] + (AGPR if instruction.fields.get("acc_cd", 0) else 0)
+    destination = vectors(instruction.fields["vdst"], product.accumulators * product.result_words)
+    destination += AGPR if instruction.fields.get("acc_cd", 0) else 0
     dtype = RESULTS[product.result]
 
     def step(state: State) -> None:

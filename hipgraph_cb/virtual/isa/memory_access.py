@@ -165,8 +165,10 @@ def _join_bytes(memory: NDArray[np.uint8], offsets: Addresses) -> Vector32:
 
 
 def _split_bytes(memory: NDArray[np.uint8], offsets: Addresses, value: Vector32, size: int) -> None:
-    for index in range(size):
-        memory[offsets + index] = (value >> np.uint32(8 * index)).astype(np.uint8)
+    """Lane after lane: of bytes that several lanes write, the highest one's stays."""
+    each = np.arange(size)
+    octets = value[..., None] >> (8 * each).astype(np.uint32)
+    memory[offsets[..., None] + each] = octets.astype(np.uint8)
 
 
 def sign_extend(value: Vector32, bits: int) -> Vector32:

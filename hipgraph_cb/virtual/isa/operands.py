@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from hipgraph_cb.virtual.isa.register_limits import scalars, vectors
 from hipgraph_cb.virtual.isa.registry import UnsupportedInstruction
 from hipgraph_cb.virtual.isa.state import MASK32, MASK64, Number64, Scalar32, Scalar64, State, Vector32, Vector64
 
@@ -133,6 +134,7 @@ def scalar_reader64(code: int, literal: int | None, kind: str = "b64") -> Callab
     if value is not None:
         return lambda state: value
     if code < 128:
+        scalars(code, 2)
         return lambda state: state.read_pair(code)
     if code in _APERTURES:
         return lambda state: _APERTURES[code]
@@ -180,7 +182,7 @@ def vector_reader32(code: int, literal: int | None, kind: str) -> Callable[[Stat
 def vector_reader64(code: int, literal: int | None, kind: str) -> Callable[[State], Vector64]:
     """Reads a 64-bit vector source: uint64 2-D."""
     if code >= VGPR_BASE:
-        register = code - VGPR_BASE
+        register = vectors(code - VGPR_BASE, 2)
         return lambda state: state.read_vgpr64(register)
     value = constant_value(code, literal, kind)
     if value is not None:
@@ -194,6 +196,8 @@ def vector_reader64(code: int, literal: int | None, kind: str) -> Callable[[Stat
             return constant64(number) if isinstance(number, int) else np.asarray(number, np.uint64)
 
         return read_special
+
+    scalars(code, 2)
 
     def read(state: State) -> Vector64:
         number = state.read_sgpr64(code)

@@ -10,7 +10,8 @@ from numpy.typing import NDArray
 
 from hipgraph_cb.virtual.isa.exact import fma16, fma32
 from hipgraph_cb.virtual.isa.float_alu import maximum, minimum
-from hipgraph_cb.virtual.isa.operands import VGPR_BASE, Reader, constant_value, field, typed, vector_reader32
+from hipgraph_cb.virtual.isa.operands import VGPR_BASE, Reader, field, typed, vector_reader32
+from hipgraph_cb.virtual.isa.register_limits import SCALARS, scalars, vectors
 from hipgraph_cb.virtual.isa.registry import CompileContext, Compiled, UnsupportedInstruction, semantics
 from hipgraph_cb.virtual.isa.results import flush_denormals, refuse_clamped_overflow
 from hipgraph_cb.virtual.isa.state import State
@@ -134,12 +135,17 @@ def _compile_packed16(instruction: Instruction, context: CompileContext) -> Comp
     return step
 
 
+def _half_of_pair(code: int, half: int) -> int:
+    """The code of one register of the pair that a source code names; anything else has no halves."""
+    if code >= VGPR_BASE:
+        return VGPR_BASE + vectors(code - VGPR_BASE, 2) + half
+    return scalars(code, 2) + half if code < SCALARS else code
+
+
 def _single_source(instruction: Instruction, index: int, high: bool) -> Reader:
     """Half of a register pair as f32; a constant or a lone scalar feeds both halves."""
     upper, negate = _modifiers(instruction, index, high)
-    code = instruction.fields[_NAMES[index]]
-    if constant_value(code, instruction.literal, "f32") is None:
-        code += int(upper)
+    code = _half_of_pair(instruction.fields[_NAMES[index]], int(upper))
     read = vector_reader32(code, instruction.literal, "f32")
     return typed(read, "f32", negate=negate, absolute=False)
 
@@ -151,7 +157,7 @@ def _compile_packed32(instruction: Instruction, context: CompileContext) -> Comp
     clamp = bool(field(instruction, "clamp"))
     low = [_single_source(instruction, index, False) for index in range(count)]
     high = [_single_source(instruction, index, True) for index in range(count)]
-    apply, destination = _half_function(function, count), instruction.fields["vdst"]
+    apply, destination = _half_function(function, count), vectors(instruction.fields["vdst"], 2)
 
     def step(state: State) -> None:
         bottom, top = apply(low, state), apply(high, state)
@@ -169,11 +175,9 @@ def _compile_packed_move(instruction: Instruction, context: CompileContext) -> C
     del context
     readers = []
     for index in (0, 1):
-        code = instruction.fields[_NAMES[index]]
-        if code >= VGPR_BASE or code < 128:
-            code += field(instruction, "op_sel") >> index & 1
+        code = _half_of_pair(instruction.fields[_NAMES[index]], field(instruction, "op_sel") >> index & 1)
         readers.append(vector_reader32(code, instruction.literal, "b32"))
-    destination = instruction.fields["vdst"]
+    destination = vectors(instruction.fields["vdst"], 2)
 
     def step(state: State) -> None:
         low, high = readers[0](state), readers[1](state)

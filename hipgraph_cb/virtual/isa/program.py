@@ -17,6 +17,7 @@ from hipgraph_cb.virtual.isa import instruction_set
 from hipgraph_cb.virtual.isa.control import Branch, ConditionalBranch, ControlFlow, Jump
 from hipgraph_cb.virtual.isa.decode import UnknownInstruction, decode
 from hipgraph_cb.virtual.isa.register_indexing import indexed
+from hipgraph_cb.virtual.isa.register_limits import refuse_missing_scalar_results
 from hipgraph_cb.virtual.isa.registry import CompileContext, Step, UnsupportedInstruction, compiler_of
 
 if TYPE_CHECKING:
@@ -129,9 +130,12 @@ class Program:
         if compiler is None:
             return _refusal(instruction, f"{instruction.mnemonic} is not implemented")
         try:
+            refuse_missing_scalar_results(instruction)
             return compiler(instruction, self.context)
         except UnsupportedInstruction as error:
             return _refusal_of_form(instruction, error)
+        except Exception as error:  # noqa: BLE001  # raised by its step, so that it is told with its place
+            return _failing(error)
 
     def _note_targets(self, control: ControlFlow, end: int) -> None:
         """Blocks end before every known branch target, so that groups of waves can meet there."""
@@ -161,6 +165,14 @@ def _only_reads(instruction: Instruction) -> bool:
     if instruction.format not in _MEMORY_FORMATS:
         return True
     return bool(_READS.match(instruction.mnemonic)) and not instruction.fields.get("lds", 0)
+
+
+def _failing(error: Exception) -> Step:
+    def fail(state: State) -> None:
+        del state
+        raise error
+
+    return fail
 
 
 def _refusal_of_form(instruction: Instruction, error: UnsupportedInstruction) -> Step:

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from hipgraph_cb.virtual.isa import dpp, sdwa
 from hipgraph_cb.virtual.isa.operands import field, width_of
+from hipgraph_cb.virtual.isa.register_limits import vectors
 from hipgraph_cb.virtual.isa.registry import CompileContext, UnsupportedInstruction
 from hipgraph_cb.virtual.isa.state import State
 
@@ -59,6 +60,7 @@ def result_writer(instruction: Instruction, kind: str, context: CompileContext, 
 
 def _plain_writer(instruction: Instruction, kind: str, register: int) -> Writer:
     width = width_of(kind)
+    vectors(register, max(1, width // 32))
     if instruction.sdwa is not None:
         return sdwa.writer(instruction, kind, register)
     if instruction.dpp is not None:

@@ -14,6 +14,7 @@ import numpy as np
 
 from hipgraph_cb.virtual.isa.lane_mask import LaneMask, bits_of_number, combined
 from hipgraph_cb.virtual.isa.operands import scalar_reader, scalar_reader64
+from hipgraph_cb.virtual.isa.register_limits import SCALARS
 from hipgraph_cb.virtual.isa.registry import CompileContext, Compiled, semantics
 from hipgraph_cb.virtual.isa.state import EXEC, MASK32, MASK64, State, uniform
 
@@ -551,12 +552,16 @@ def _compile_relative_move(instruction: Instruction, context: CompileContext) ->
     width = int(instruction.mnemonic[-2:])
     by_source = "movrels" in instruction.mnemonic
     source, destination = instruction.fields["ssrc0"], instruction.fields["sdst"]
+    read_plain = number_reader(source, instruction.literal, width)
 
     def step(state: State) -> None:
         offset = state.read_sgpr(124)
         if not isinstance(offset, int):
             raise state.fault(instruction, "M0 differs between waves that run together")
-        read = number_reader(source + (offset if by_source else 0), instruction.literal, width)
-        write_number(state, destination + (0 if by_source else offset), width, read(state))
+        moved = (source if by_source else destination) + offset
+        if moved + width // 32 > SCALARS or moved % (width // 32):
+            raise state.fault(instruction, f"{width // 32} scalar registers from number {moved} on, which M0 leads to")
+        read = number_reader(moved, None, width) if by_source else read_plain
+        write_number(state, destination if by_source else moved, width, read(state))
 
     return step

@@ -9,6 +9,7 @@ import numpy as np
 
 from hipgraph_cb.virtual.faults import FaultKind
 from hipgraph_cb.virtual.isa.operands import field
+from hipgraph_cb.virtual.isa.register_limits import scalars
 from hipgraph_cb.virtual.isa.registry import CompileContext, Compiled, semantics
 from hipgraph_cb.virtual.isa.state import MASK64, State, uniform
 
@@ -62,7 +63,7 @@ def _compile_buffer_load(instruction: Instruction, context: CompileContext) -> C
     """Words at or past `num_records` bytes (records of `stride` bytes if there is a stride) read as zero."""
     del context
     count = SIZES[instruction.mnemonic.removeprefix("s_buffer_load_")]
-    base, destination = instruction.fields["sbase"], instruction.fields["sdata"]
+    base, destination = scalars(instruction.fields["sbase"], 4), instruction.fields["sdata"]
     offset = offset_reader(instruction)
 
     def step(state: State) -> None:

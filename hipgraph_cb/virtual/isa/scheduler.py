@@ -96,7 +96,7 @@ class Chunk:
                 self._stuck = 0
             if block.control is None:
                 self._pc = block.end
-            elif _HANDLERS[type(block.control)](self, block.control, block.end):
+            elif self._leave(block, block.control):
                 return Outcome.FINISHED
             if self._is_stuck and self._give_way():
                 return Outcome.SPINNING
@@ -114,6 +114,17 @@ class Chunk:
         except Exception as error:
             index = len(block.steps) - length_hint(remaining) - 1
             raise self._failed(block.instructions[index], error) from error
+
+    def _leave(self, block: Block, control: ControlFlow) -> bool:
+        """Do what ends a block, with the errors of `_execute`; true means that every wave has ended."""
+        try:
+            return _HANDLERS[type(control)](self, control, block.end)
+        except DeviceFault:
+            raise
+        except Exception as error:
+            if block.last is None:
+                raise
+            raise self._failed(block.last, error) from error
 
     def _execute_step(self, step: Step, instruction: Instruction) -> None:
         """One instruction, with the errors of `_execute`."""

@@ -54,7 +54,7 @@ def scratch_addresses(instruction: Instruction) -> Callable[[State], Addresses]:
 def _compile_load(instruction: Instruction, context: CompileContext) -> Compiled:
     del context
     count = WORDS[instruction.mnemonic.removeprefix("scratch_load_")]
-    addresses, destination = scratch_addresses(instruction), vector_register(instruction, "vdst")
+    addresses, destination = scratch_addresses(instruction), vector_register(instruction, "vdst", count)
 
     def step(state: State) -> None:
         for index, value in enumerate(load_private_words(state, instruction, addresses(state), count) or ()):
@@ -80,7 +80,7 @@ def _compile_narrow_load(instruction: Instruction, context: CompileContext) -> C
 def _compile_store(instruction: Instruction, context: CompileContext) -> Compiled:
     del context
     count = WORDS[instruction.mnemonic.removeprefix("scratch_store_")]
-    addresses, source = scratch_addresses(instruction), vector_register(instruction, "data")
+    addresses, source = scratch_addresses(instruction), vector_register(instruction, "data", count)
 
     def step(state: State) -> None:
         values = [state.read_vgpr(source + index) for index in range(count)]

@@ -42,8 +42,14 @@ def source(instruction: Instruction, index: int, kind: str, code: int) -> Reader
     return typed(selected, kind, negate=negate, absolute=absolute)
 
 
+def _selected_part(selector: int) -> tuple[int, int]:
+    if selector not in SELECTORS:
+        raise UnsupportedInstruction(f"SDWA selector {selector}")
+    return SELECTORS[selector]
+
+
 def _select(read: Reader, selector: int, sign_extend: bool) -> Callable[[State], NDArray[np.uint32]]:
-    shift, bits = SELECTORS[selector]
+    shift, bits = _selected_part(selector)
     if bits == 32:
         return read
     up, down = np.uint32(32 - bits - shift), np.uint32(32 - bits)
@@ -55,8 +61,10 @@ def _select(read: Reader, selector: int, sign_extend: bool) -> Callable[[State],
 def writer(instruction: Instruction, kind: str, register: int) -> Callable[[State, NDArray[Any]], None]:
     """Stores a result in the selected part; the rest is zero, the sign, or what was there."""
     fields = _fields(instruction)
-    shift, bits = SELECTORS[fields["dst_sel"]]
+    shift, bits = _selected_part(fields["dst_sel"])
     unused = fields["dst_unused"]
+    if unused > PRESERVE:
+        raise UnsupportedInstruction(f"SDWA dst_unused {unused}")
     width = width_of(kind)
     if width == 64:
         raise UnsupportedInstruction("SDWA on a 64-bit operand")

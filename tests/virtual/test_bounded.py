@@ -84,15 +84,6 @@ def test_the_watchdog_counts_the_time_of_its_thread_and_not_of_the_machine(monke
     assert not Watchdog(0, None).must_stop()
 
 
-INDEXED = assembled("s_set_gpr_idx_on s2, 15 and 5000 times v_mov_b32 v1, 0", "020f11bf" + MOVE * 5000 + END)
-
-
-def test_register_indexing_that_never_ends_is_refused():
-    with pytest.raises(DeviceFault) as caught:
-        run_program(INDEXED)
-    assert caught.value.description == "a block ends, or has 4096 instructions, while register indexing is on"
-
-
 STORE_PRIVATE = assembled("scratch_store_dword off, v0, off offset:8; s_endpgm", "084070dc00007f00" + END)
 
 

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 from support.hsa_client import dispatch
 
+from hipgraph_cb.virtual.dispatch import DEFAULTS
+from hipgraph_cb.virtual.hsa.objects import packets
 from hipgraph_cb.virtual.hsa.objects.packets import read_dispatch
 
 FAULTS = (Path(__file__).resolve().parents[2] / "fixtures" / "virtual" / "faults.gfx942.hsaco").read_bytes()
@@ -35,15 +38,21 @@ def test_a_kernel_reads_its_packet_where_it_lies_in_the_queue(client, queue):
     assert list(client.read(words, 13, np.uint32)) == expected
 
 
-@pytest.mark.parametrize(("size", "zeros"), [(256, 0), (128, 32)])
-def test_the_group_segment_of_the_packet_bounds_local_memory(client, queue, size, zeros):
-    """The kernel reads its 64 words backwards: those beyond the segment were not written, and are read as zero."""
+@pytest.mark.parametrize(("extra", "status"), [(0, 0x1016), (256, 0)])
+def test_the_group_segment_of_the_packet_bounds_local_memory(client, queue, monkeypatch, extra, status):
+    """The kernel writes its words behind those that it declares, on a device where that is a fault."""
+    monkeypatch.setattr(
+        packets, "execution_settings", lambda settings, target: replace(DEFAULTS, refuses_outside_lds=True)
+    )
     module = client.load(FAULTS)
+    size = module.kernel("local_at")["group_segment_size"] + extra
     y = client.allocate(256)
-    assert run(client, queue, module, "local_at", "QI", y, 0, group_segment_size=size) == 0
-    expected = np.arange(64, dtype=np.uint32)[::-1].copy()
-    expected[:zeros] = 0
-    assert np.array_equal(client.read(y, 64, np.uint32), expected)
+    assert run(client, queue, module, "local_at", "QI", y, 64, group_segment_size=size) == status
+
+
+def test_a_packet_with_less_local_memory_than_the_kernel_declares_is_refused(client, queue):
+    module = client.load(FAULTS)
+    assert run(client, queue, module, "local_at", "QI", client.allocate(256), 0, group_segment_size=128) == 0x1003
 
 
 @pytest.mark.parametrize(("extra", "status"), [(0, 43), (4096, 0)])

@@ -1,4 +1,4 @@
-"""Write `hipgraph_cb/virtual/isa/gfx9_tables_generated.py`: opcode numbers, mnemonics and bit positions of gfx942.
+"""Write `targets/gfx9/tables_generated.py` of the virtual ISA: opcode numbers, mnemonics and bit positions of gfx942.
 
 Run by hand with the development package tinygrad==0.14.0 installed:  python tools/generate_isa_tables.py
 
@@ -16,7 +16,7 @@ from pathlib import Path
 
 from tinygrad.runtime.autogen.amd.cdna import enum, ins
 
-OUTPUT = Path(__file__).parents[1] / "hipgraph_cb" / "virtual" / "isa" / "gfx9_tables_generated.py"
+OUTPUT = Path(__file__).parents[1] / "hipgraph_cb" / "virtual" / "isa" / "targets" / "gfx9" / "tables_generated.py"
 SOURCE_VERSION = "0.14.0"
 WIDTH = 116
 

@@ -59,8 +59,8 @@ def _function_facts() -> dict[str, Any]:
 
 
 def _instruction_facts(target: str) -> dict[str, Any]:
-    from hipgraph_cb.virtual.isa.coverage import EXCLUSIONS, SOURCE, coverage
-    from hipgraph_cb.virtual.isa.fidelity import DIFFERENCES
+    from hipgraph_cb.virtual.isa.core.fidelity import DIFFERENCES
+    from hipgraph_cb.virtual.isa.execution.coverage import EXCLUSIONS, SOURCE, coverage
 
     formats = coverage(target)
     states = [state for mnemonics in formats.values() for state in mnemonics.values()]
@@ -78,7 +78,7 @@ def _instruction_facts(target: str) -> dict[str, Any]:
 
 def _homes(mnemonics: list[str]) -> dict[str, str]:
     """The file that gives each instruction its meaning: families are built from parts, so a search may not find it."""
-    from hipgraph_cb.virtual.isa.registry import home_of
+    from hipgraph_cb.virtual.isa.core.registry import home_of
 
     homes = {mnemonic: home_of(mnemonic) for mnemonic in mnemonics}
     return {mnemonic: home.replace(".", "/") + ".py" for mnemonic, home in homes.items() if home is not None}
@@ -120,8 +120,8 @@ def _device_facts(ordinal: int) -> dict[str, Any]:
         }
         if device.is_virtual:
             from hipgraph_cb.virtual.hip.deviations import NOT_COPIED
-            from hipgraph_cb.virtual.isa.fidelity import DIFFERENCES
-            from hipgraph_cb.virtual.isa.lane_loops import LOOPS
+            from hipgraph_cb.virtual.isa.core.fidelity import DIFFERENCES
+            from hipgraph_cb.virtual.isa.core.lane_loops import LOOPS
 
             facts["device"]["lanes"] = "numpy alone" if LOOPS is None else "numpy, and machine code for AVX2 and FMA"
             facts["approximate"] = dict(DIFFERENCES)

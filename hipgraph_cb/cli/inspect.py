@@ -106,7 +106,7 @@ def _target_text(target: str, why: str | None) -> str:
 
 
 def _disassemble(executable: VerifiedExecutable, kernel: str, as_json: bool) -> int:
-    from hipgraph_cb.virtual.isa.listing import kernel_listing
+    from hipgraph_cb.virtual.isa.text.listing import kernel_listing
 
     rows = [
         {"offset": line.offset, "bytes": line.code.hex(), "text": line.text}

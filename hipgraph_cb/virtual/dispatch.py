@@ -21,18 +21,18 @@ from hipgraph_cb.code_object.target_id import FeatureState, TargetId
 from hipgraph_cb.virtual import malloc_tuning as heap
 from hipgraph_cb.virtual.faults import DeviceFault, FaultKind
 from hipgraph_cb.virtual.initial_state import initial_state
-from hipgraph_cb.virtual.isa.float_mode import FloatMode
-from hipgraph_cb.virtual.isa.lds_range import OutsideLds
-from hipgraph_cb.virtual.isa.placement import Placement
-from hipgraph_cb.virtual.isa.program import Program, program_for
-from hipgraph_cb.virtual.isa.registry import CompileContext
-from hipgraph_cb.virtual.isa.scheduler import Chunk, Outcome
+from hipgraph_cb.virtual.isa.core.float_mode import FloatMode
+from hipgraph_cb.virtual.isa.core.lds_range import OutsideLds
+from hipgraph_cb.virtual.isa.core.registry import CompileContext
+from hipgraph_cb.virtual.isa.execution.placement import Placement
+from hipgraph_cb.virtual.isa.execution.program import Program, program_for
+from hipgraph_cb.virtual.isa.execution.scheduler import Chunk, Outcome
 from hipgraph_cb.virtual.launch import WAVE_SIZE
 from hipgraph_cb.virtual.memory import MemoryFault
 from hipgraph_cb.virtual.settings import LDS_BOUNDS_FAULT, Settings
 
 if TYPE_CHECKING:
-    from hipgraph_cb.virtual.isa.state import State
+    from hipgraph_cb.virtual.isa.core.state import State
     from hipgraph_cb.virtual.launch import KernelLike, Launch
     from hipgraph_cb.virtual.memory import Memory
     from hipgraph_cb.virtual.trace import DispatchTrace

@@ -16,14 +16,14 @@ from hipgraph_cb.abi.kernel_descriptor import (
     PRIVATE_SEGMENT_SIZE,
     QUEUE_PTR,
 )
-from hipgraph_cb.virtual.isa.float_mode import FloatMode
-from hipgraph_cb.virtual.isa.state import Scalar32, State, uniform
+from hipgraph_cb.virtual.isa.core.float_mode import FloatMode
+from hipgraph_cb.virtual.isa.core.state import Scalar32, State, uniform
 from hipgraph_cb.virtual.launch import WAVE_SIZE
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from hipgraph_cb.virtual.isa.placement import Placement
+    from hipgraph_cb.virtual.isa.execution.placement import Placement
     from hipgraph_cb.virtual.launch import Launch
     from hipgraph_cb.virtual.memory import Memory
 

@@ -18,13 +18,13 @@ import numpy as np
 
 from hipgraph_cb.errors import InvalidArgumentError
 from hipgraph_cb.virtual.faults import DeviceFault
-from hipgraph_cb.virtual.isa.scheduler import Chunk
+from hipgraph_cb.virtual.isa.execution.scheduler import Chunk
 from hipgraph_cb.virtual.launch import WAVE_SIZE
 
 if TYPE_CHECKING:
-    from hipgraph_cb.virtual.isa.lds_range import OutsideLds
-    from hipgraph_cb.virtual.isa.program import Block, Program
-    from hipgraph_cb.virtual.isa.state import State
+    from hipgraph_cb.virtual.isa.core.lds_range import OutsideLds
+    from hipgraph_cb.virtual.isa.core.state import State
+    from hipgraph_cb.virtual.isa.execution.program import Block, Program
     from hipgraph_cb.virtual.launch import Launch
 
 _WRITING = threading.Lock()  # each device has a thread of its own

@@ -9,8 +9,8 @@ from importlib.metadata import version
 import pytest
 
 from hipgraph_cb.cli import main
-from hipgraph_cb.virtual.isa import lane_loops
-from hipgraph_cb.virtual.isa.registry import compiler_of
+from hipgraph_cb.virtual.isa.core import lane_loops
+from hipgraph_cb.virtual.isa.core.registry import compiler_of
 
 
 def test_the_report_names_versions_library_device_and_approximations(capsys: pytest.CaptureFixture[str]) -> None:

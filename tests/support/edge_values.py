@@ -7,7 +7,7 @@ import itertools
 import numpy as np
 from support.lanes import make_state
 
-from hipgraph_cb.virtual.isa.state import State
+from hipgraph_cb.virtual.isa.core.state import State
 from hipgraph_cb.virtual.memory import Memory
 
 INTEGERS = (0, 1, 2, 31, 32, 33, 0x7F, 0xFF, 0x7FFF, 0xFFFF, 0x7FFFFFFF, 0x80000000, 0xFFFFFFFE, 0xFFFFFFFF, 0x12345678)

@@ -5,14 +5,14 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from hipgraph_cb.virtual.isa import instruction_set
-from hipgraph_cb.virtual.isa.decode import decode
-from hipgraph_cb.virtual.isa.float_mode import FloatMode
-from hipgraph_cb.virtual.isa.gfx9_tables_generated import LAYOUTS
-from hipgraph_cb.virtual.isa.instruction import Instruction
-from hipgraph_cb.virtual.isa.placement import Placement
-from hipgraph_cb.virtual.isa.registry import CompileContext, compiler_of
-from hipgraph_cb.virtual.isa.state import State
+from hipgraph_cb.virtual.isa.core.float_mode import FloatMode
+from hipgraph_cb.virtual.isa.core.instruction import Instruction
+from hipgraph_cb.virtual.isa.core.registry import CompileContext, compiler_of
+from hipgraph_cb.virtual.isa.core.state import State
+from hipgraph_cb.virtual.isa.execution import instruction_set
+from hipgraph_cb.virtual.isa.execution.placement import Placement
+from hipgraph_cb.virtual.isa.targets.gfx9.decode import decode
+from hipgraph_cb.virtual.isa.targets.gfx9.tables_generated import LAYOUTS
 from hipgraph_cb.virtual.memory import Memory
 
 DEFAULT_MODE = FloatMode()

@@ -11,12 +11,12 @@ from support.instructions import opcode_list
 
 from hipgraph_cb.virtual.faults import DeviceFault
 from hipgraph_cb.virtual.initial_state import initial_state
-from hipgraph_cb.virtual.isa.gfx9_tables_generated import LAYOUTS
-from hipgraph_cb.virtual.isa.placement import Placement
-from hipgraph_cb.virtual.isa.program import program_for
-from hipgraph_cb.virtual.isa.registry import CompileContext
-from hipgraph_cb.virtual.isa.scheduler import Chunk, Outcome
-from hipgraph_cb.virtual.isa.state import AGPR, State
+from hipgraph_cb.virtual.isa.core.registry import CompileContext
+from hipgraph_cb.virtual.isa.core.state import AGPR, State
+from hipgraph_cb.virtual.isa.execution.placement import Placement
+from hipgraph_cb.virtual.isa.execution.program import program_for
+from hipgraph_cb.virtual.isa.execution.scheduler import Chunk, Outcome
+from hipgraph_cb.virtual.isa.targets.gfx9.tables_generated import LAYOUTS
 from hipgraph_cb.virtual.launch import Launch
 from hipgraph_cb.virtual.memory import Memory
 

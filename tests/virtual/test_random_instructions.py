@@ -8,8 +8,8 @@ from __future__ import annotations
 import pytest
 from support.random_instructions import END, Generator, Scene, differences
 
-from hipgraph_cb.virtual.isa import lane_loops, registry
-from hipgraph_cb.virtual.isa.control import Jump
+from hipgraph_cb.virtual.isa.core import lane_loops, registry
+from hipgraph_cb.virtual.isa.core.control import Jump
 
 SHAPES = ((1, 64), (2, 64), (1, 128), (3, 33))  # workgroups, and work-items of each
 

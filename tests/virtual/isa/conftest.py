@@ -2,7 +2,7 @@
 
 import pytest
 
-from hipgraph_cb.virtual.isa import lane_loops
+from hipgraph_cb.virtual.isa.core import lane_loops
 
 
 @pytest.fixture(params=["machine code", "numpy"])

@@ -12,11 +12,11 @@ from hypothesis import strategies as st
 from support.lanes import lanes_of, make_state, run
 
 from hipgraph_cb.virtual.faults import DeviceFault, FaultKind
-from hipgraph_cb.virtual.isa import lane_loops
-from hipgraph_cb.virtual.isa.linear_access import NO_SADDR
-from hipgraph_cb.virtual.isa.operands import PRIVATE_BASE, SHARED_BASE
-from hipgraph_cb.virtual.isa.scaled_index import ScaledIndex
-from hipgraph_cb.virtual.isa.state import State
+from hipgraph_cb.virtual.isa.core import lane_loops
+from hipgraph_cb.virtual.isa.core.operands import PRIVATE_BASE, SHARED_BASE
+from hipgraph_cb.virtual.isa.core.scaled_index import ScaledIndex
+from hipgraph_cb.virtual.isa.core.state import State
+from hipgraph_cb.virtual.isa.memory.linear_access import NO_SADDR
 from hipgraph_cb.virtual.memory import Memory
 
 pytestmark = pytest.mark.usefixtures("each_way")

@@ -7,7 +7,7 @@ import struct
 import numpy as np
 import pytest
 
-from hipgraph_cb.virtual.isa.atomic_operations import (
+from hipgraph_cb.virtual.isa.memory.atomic_operations import (
     BRAIN_HALVES,
     FLOAT32,
     FLOAT64,

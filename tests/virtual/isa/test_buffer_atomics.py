@@ -7,7 +7,7 @@ import pytest
 from support.lanes import lanes_of, make_state, run_code
 
 from hipgraph_cb.virtual.faults import DeviceFault
-from hipgraph_cb.virtual.isa import instruction_set  # noqa: F401  # registers the instructions
+from hipgraph_cb.virtual.isa.execution import instruction_set  # noqa: F401  # registers the instructions
 from hipgraph_cb.virtual.memory import Memory
 
 LANES = np.arange(64)

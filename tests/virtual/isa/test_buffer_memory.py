@@ -7,7 +7,7 @@ import pytest
 from support.lanes import lanes_of, make_state, run
 
 from hipgraph_cb.virtual.faults import DeviceFault
-from hipgraph_cb.virtual.isa import buffer_memory  # noqa: F401  # registers the instructions
+from hipgraph_cb.virtual.isa.memory import buffer_memory  # noqa: F401  # registers the instructions
 from hipgraph_cb.virtual.memory import Memory
 
 pytestmark = pytest.mark.usefixtures("each_way")

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from support.instructions import FIXTURES, disassembled
 
-from hipgraph_cb.virtual.isa.matrix import MNEMONICS as MATRIX
+from hipgraph_cb.virtual.isa.matrix.matrix import MNEMONICS as MATRIX
 
 HERE = Path(__file__).parent
 UNION = FIXTURES / "isa" / "corpus_mnemonics.txt"

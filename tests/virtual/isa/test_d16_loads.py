@@ -14,8 +14,8 @@ import pytest
 from support.instructions import opcode_list
 from support.lanes import execute, lanes_of, make_state
 
-from hipgraph_cb.virtual.isa.decode import decode
-from hipgraph_cb.virtual.isa.registry import CompileContext
+from hipgraph_cb.virtual.isa.core.registry import CompileContext
+from hipgraph_cb.virtual.isa.targets.gfx9.decode import decode
 from hipgraph_cb.virtual.memory import Memory
 
 pytestmark = pytest.mark.usefixtures("each_way")

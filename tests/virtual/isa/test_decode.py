@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from support.instructions import FIXTURES, disassembled, opcode_list
 
-from hipgraph_cb.virtual.isa.decode import UnknownInstruction, decode
+from hipgraph_cb.virtual.isa.targets.gfx9.decode import UnknownInstruction, decode
 
 CODE_OBJECTS = sorted((FIXTURES / "corpus").rglob("*.hsaco"))
 GFX942 = [path for path in CODE_OBJECTS if "gfx942" in str(path)]

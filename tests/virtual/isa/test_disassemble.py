@@ -7,8 +7,8 @@ import re
 import pytest
 from support.instructions import FIXTURES, disassembled, opcode_list
 
-from hipgraph_cb.virtual.isa.decode import decode
-from hipgraph_cb.virtual.isa.disassemble import disassemble
+from hipgraph_cb.virtual.isa.targets.gfx9.decode import decode
+from hipgraph_cb.virtual.isa.text.disassemble import disassemble
 
 GFX942 = sorted(path for path in (FIXTURES / "corpus").rglob("*.hsaco") if "gfx942" in str(path))
 # written otherwise than LLVM does: named buffer formats, messages, scalar atomics, global wave sync

@@ -7,8 +7,8 @@ import pytest
 from support.lanes import lanes_of, make_state, run_code
 
 from hipgraph_cb.virtual.faults import DeviceFault, FaultKind
-from hipgraph_cb.virtual.isa import instruction_set  # noqa: F401  # registers the instructions
-from hipgraph_cb.virtual.isa.operands import PRIVATE_BASE, SHARED_BASE
+from hipgraph_cb.virtual.isa.core.operands import PRIVATE_BASE, SHARED_BASE
+from hipgraph_cb.virtual.isa.execution import instruction_set  # noqa: F401  # registers the instructions
 from hipgraph_cb.virtual.memory import Memory
 
 pytestmark = pytest.mark.usefixtures("each_way")

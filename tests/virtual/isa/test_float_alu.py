@@ -10,7 +10,7 @@ import pytest
 from support.edge_values import DOUBLES, FLOATS, HALVES, combinations, signed, state_with
 from support.lanes import lanes_of, run_code
 
-from hipgraph_cb.virtual.isa.exact import fma16, fma32, fma64
+from hipgraph_cb.virtual.isa.core.exact import fma16, fma32, fma64
 
 pytestmark = pytest.mark.usefixtures("each_way")
 

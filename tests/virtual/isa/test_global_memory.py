@@ -5,7 +5,7 @@ import pytest
 from support.lanes import lanes_of, make_state, run
 
 from hipgraph_cb.virtual.faults import DeviceFault, FaultKind
-from hipgraph_cb.virtual.isa import global_memory
+from hipgraph_cb.virtual.isa.memory import global_memory
 from hipgraph_cb.virtual.memory import Memory
 
 pytestmark = pytest.mark.usefixtures("each_way")

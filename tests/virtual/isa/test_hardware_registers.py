@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 from support.lanes import make_state, run_code
 
-from hipgraph_cb.virtual.isa.decode import decode
-from hipgraph_cb.virtual.isa.instruction_set import MODULES
-from hipgraph_cb.virtual.isa.operands import PRIVATE_BASE, SHARED_BASE
-from hipgraph_cb.virtual.isa.registry import CompileContext, UnsupportedInstruction, compiler_of
+from hipgraph_cb.virtual.isa.core.operands import PRIVATE_BASE, SHARED_BASE
+from hipgraph_cb.virtual.isa.core.registry import CompileContext, UnsupportedInstruction, compiler_of
+from hipgraph_cb.virtual.isa.execution.instruction_set import MODULES
+from hipgraph_cb.virtual.isa.targets.gfx9.decode import decode
 from hipgraph_cb.virtual.memory import Memory
 
 STATUS, STATUS_9_2 = "02f894b8", "420a94b8"  # s_getreg_b32 s20, hwreg(HW_REG_STATUS[, 9, 2])

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from support.edge_values import DOUBLES, FLOATS
 
-from hipgraph_cb.virtual.isa import lane_loops
+from hipgraph_cb.virtual.isa.core import lane_loops
 
 WAVES = 5
 SHAPES = [(WAVES, 64), (WAVES, 1), (1, 64), (1, 1)]

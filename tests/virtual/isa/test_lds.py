@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from support.lanes import lanes_of, make_state, run
 
-from hipgraph_cb.virtual.isa import lds  # noqa: F401  # registers the instructions
+from hipgraph_cb.virtual.isa.memory import lds  # noqa: F401  # registers the instructions
 from hipgraph_cb.virtual.memory import Memory
 
 pytestmark = pytest.mark.usefixtures("each_way")

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from support.lanes import lanes_of, make_state, run_code
 
-from hipgraph_cb.virtual.isa import instruction_set  # noqa: F401  # registers the instructions
+from hipgraph_cb.virtual.isa.execution import instruction_set  # noqa: F401  # registers the instructions
 from hipgraph_cb.virtual.memory import Memory
 
 LANES = np.arange(64)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from support.instructions import opcode_list
 
-from hipgraph_cb.virtual.isa.coverage import EXCLUSIONS, coverage
+from hipgraph_cb.virtual.isa.execution.coverage import EXCLUSIONS, coverage
 
 
 def test_the_list_is_that_of_llvm():

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 from support.lanes import make_state, run
 
-from hipgraph_cb.virtual.isa import matrix
-from hipgraph_cb.virtual.isa.matrix import Product
+from hipgraph_cb.virtual.isa.matrix import matrix
+from hipgraph_cb.virtual.isa.matrix.matrix import Product
 from hipgraph_cb.virtual.memory import Memory
 
 A, B, C, D = 0, 16, 32, 80  # first registers

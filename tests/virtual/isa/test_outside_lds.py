@@ -11,10 +11,10 @@ from support.instructions import opcode_list
 from support.lanes import execute, lanes_of, make_state, run, run_code
 
 from hipgraph_cb.virtual.faults import DeviceFault, FaultKind
-from hipgraph_cb.virtual.isa.decode import decode
-from hipgraph_cb.virtual.isa.lds_range import OutsideLds
-from hipgraph_cb.virtual.isa.operands import SHARED_BASE
-from hipgraph_cb.virtual.isa.state import M0
+from hipgraph_cb.virtual.isa.core.lds_range import OutsideLds
+from hipgraph_cb.virtual.isa.core.operands import SHARED_BASE
+from hipgraph_cb.virtual.isa.core.state import M0
+from hipgraph_cb.virtual.isa.targets.gfx9.decode import decode
 from hipgraph_cb.virtual.memory import Memory
 
 pytestmark = pytest.mark.usefixtures("each_way")

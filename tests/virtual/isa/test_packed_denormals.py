@@ -7,7 +7,7 @@ import pytest
 from support.edge_values import state_with
 from support.lanes import lanes_of, run_code
 
-from hipgraph_cb.virtual.isa.float_mode import FloatMode
+from hipgraph_cb.virtual.isa.core.float_mode import FloatMode
 
 TINY16, TINY32 = np.float16(2.0**-24), np.float32(2.0**-149)
 

@@ -10,7 +10,7 @@ from support.assembled import assembled, run_program
 from support.virtual_gpu import VirtualGpu
 
 from hipgraph_cb.virtual.faults import DeviceFault
-from hipgraph_cb.virtual.isa.state import UNWRITTEN
+from hipgraph_cb.virtual.isa.core.state import UNWRITTEN
 
 FIXTURE = Path(__file__).parents[2] / "fixtures" / "virtual" / "indexed.gfx942.hsaco"
 

@@ -5,8 +5,8 @@ import pytest
 from support.lanes import lanes_of, make_state, run
 
 from hipgraph_cb.virtual.faults import DeviceFault
-from hipgraph_cb.virtual.isa.linear_access import NO_SADDR
-from hipgraph_cb.virtual.isa.pattern import Pattern, find
+from hipgraph_cb.virtual.isa.core.pattern import Pattern, find
+from hipgraph_cb.virtual.isa.memory.linear_access import NO_SADDR
 from hipgraph_cb.virtual.memory import Memory
 
 pytestmark = pytest.mark.usefixtures("each_way")

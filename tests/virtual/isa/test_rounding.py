@@ -11,7 +11,7 @@ import pytest
 from support.edge_values import DOUBLES, FLOATS, HALVES, INTEGERS, combinations, state_with
 from support.lanes import lanes_of, run_code
 
-from hipgraph_cb.virtual.isa.float_mode import FloatMode
+from hipgraph_cb.virtual.isa.core.float_mode import FloatMode
 
 UP, DOWN, ZERO = 1, 2, 3
 FESETROUND = {0: 0, UP: 0x800, DOWN: 0x400, ZERO: 0xC00}  # fenv.h of x86-64

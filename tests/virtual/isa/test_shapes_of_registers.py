@@ -10,10 +10,10 @@ from support.instructions import opcode_list
 from support.lanes import lanes_of, make_state
 
 from hipgraph_cb.virtual.faults import DeviceFault
-from hipgraph_cb.virtual.isa import instruction_set
-from hipgraph_cb.virtual.isa.decode import decode
-from hipgraph_cb.virtual.isa.registry import CompileContext, UnsupportedInstruction, compiler_of
-from hipgraph_cb.virtual.isa.state import AGPR, M0, VCC
+from hipgraph_cb.virtual.isa.core.registry import CompileContext, UnsupportedInstruction, compiler_of
+from hipgraph_cb.virtual.isa.core.state import AGPR, M0, VCC
+from hipgraph_cb.virtual.isa.execution import instruction_set
+from hipgraph_cb.virtual.isa.targets.gfx9.decode import decode
 from hipgraph_cb.virtual.memory import Memory
 
 pytestmark = pytest.mark.usefixtures("each_way")

@@ -9,8 +9,8 @@ import pytest
 from support.edge_values import FLOATS, state_with
 from support.lanes import lanes_of, run_code
 
-from hipgraph_cb.virtual.isa.float_mode import FloatMode
-from hipgraph_cb.virtual.isa.small_floats import values_of
+from hipgraph_cb.virtual.isa.core.float_mode import FloatMode
+from hipgraph_cb.virtual.isa.vector.small_floats import values_of
 
 CODES = np.arange(256, dtype=np.uint32).reshape(4, 64)
 NAN, LARGEST = 0x80, {"fp8": 0x7F, "bf8": 0x7F}

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from support.lanes import make_state, run
 
-from hipgraph_cb.virtual.isa import sparse_matrix
+from hipgraph_cb.virtual.isa.matrix import sparse_matrix
 from hipgraph_cb.virtual.memory import Memory
 
 A, B, INDICES, D = 0, 8, 20, 40  # first registers

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from hipgraph_cb.virtual.isa.placement import Placement
-from hipgraph_cb.virtual.isa.state import EXEC, VCC, State
+from hipgraph_cb.virtual.isa.core.state import EXEC, VCC, State
+from hipgraph_cb.virtual.isa.execution.placement import Placement
 from hipgraph_cb.virtual.memory import Memory
 
 pytestmark = pytest.mark.usefixtures("each_way")

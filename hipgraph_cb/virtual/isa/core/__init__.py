@@ -1,0 +1,1 @@
+"""What every instruction set shares: state, decoding to closures, scheduling, operands and results."""

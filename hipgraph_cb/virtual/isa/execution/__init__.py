@@ -1,0 +1,1 @@
+"""Running kernels: code as basic blocks, the scheduler of waves, and which instructions there are."""

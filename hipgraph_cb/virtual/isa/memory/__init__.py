@@ -1,0 +1,1 @@
+"""Device memory, local memory and private memory."""

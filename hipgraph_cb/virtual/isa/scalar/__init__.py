@@ -1,0 +1,1 @@
+"""Scalar instructions and control."""

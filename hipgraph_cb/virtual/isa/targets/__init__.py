@@ -1,0 +1,1 @@
+"""What belongs to a family of targets: encodings and tables."""

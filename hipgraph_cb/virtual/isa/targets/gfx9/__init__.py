@@ -1,0 +1,1 @@
+"""gfx9 with wave64: gfx942."""

@@ -1,0 +1,76 @@
+"""Encodings that name registers which do not exist, or several scalar registers that start where they may not.
+
+Scalar registers are used in pairs from even numbers on, in fours and more from multiples of four on (CDNA3 ISA, "SGPR
+alignment"). What reaches beyond the last register of a file would touch another's, so such an encoding is refused.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from hipgraph_cb.virtual.isa.core.registry import UnsupportedInstruction
+
+if TYPE_CHECKING:
+    from hipgraph_cb.virtual.isa.core.instruction import Instruction
+
+SCALARS, VECTORS = 128, 256
+_WIDTH = re.compile(r"_[biu](32|64)(?=_|$)")
+_WORDS = re.compile(r"dword(?:x(\d+))?$")
+_TO_ONE_SCALAR = ("v_readlane", "v_readfirstlane")
+_PAIRS = frozenset({"s_memtime", "s_memrealtime", "s_atc_probe", "s_atc_probe_buffer"})
+
+
+def scalars(number: int, count: int) -> int:
+    """The number of the first of `count` scalar registers.
+
+    Raises:
+        UnsupportedInstruction: they do not exist, or may not start there.
+    """
+    if number + count > SCALARS or number % min(count, 4):
+        raise UnsupportedInstruction(f"{_several(count, 'scalar')} from number {number} on")
+    return number
+
+
+def vectors(number: int, count: int) -> int:
+    """The number of the first of `count` vector registers.
+
+    Raises:
+        UnsupportedInstruction: they do not exist.
+    """
+    if number + count > VECTORS:
+        raise UnsupportedInstruction(f"{_several(count, 'vector')} from number {number} on")
+    return number
+
+
+def _several(count: int, kind: str) -> str:
+    return f"a {kind} register" if count == 1 else f"{count} {kind} registers"
+
+
+def refuse_missing_scalar_results(instruction: Instruction) -> None:
+    """Look at the scalar registers that an instruction writes.
+
+    Raises:
+        UnsupportedInstruction: they do not exist, or may not start there.
+    """
+    for number, count in _scalar_results(instruction):
+        scalars(number, count)
+
+
+def _scalar_results(instruction: Instruction) -> Iterator[tuple[int, int]]:
+    fields, mnemonic = instruction.fields, instruction.mnemonic
+    if instruction.format == "SMEM":
+        words = _WORDS.search(mnemonic)
+        wide = mnemonic.endswith("_x2") or mnemonic in _PAIRS
+        yield fields["sdata"], int(words[1] or 1) if words else 2 if wide else 1
+    elif "sdst" in fields:
+        width = _WIDTH.search(mnemonic)
+        is_pair = instruction.format == "VOP3SD" or (width is not None and width[1] == "64")
+        yield fields["sdst"], 2 if is_pair else 1
+    if instruction.sdwa is not None and instruction.sdwa.get("sd"):
+        yield instruction.sdwa["sdst"], 2
+    if mnemonic.startswith(_TO_ONE_SCALAR):
+        yield fields["vdst"], 1
+    elif instruction.format == "VOP3" and mnemonic.startswith("v_cmp"):
+        yield fields["vdst"], 2

@@ -1,0 +1,63 @@
+"""The instructions of one kernel as text."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from hipgraph_cb.code_object.verify import VerifiedExecutable
+from hipgraph_cb.errors import IncompatibleError
+from hipgraph_cb.virtual.isa.targets.gfx9.decode import TARGETS, UnknownInstruction, decode
+from hipgraph_cb.virtual.isa.text.disassemble import disassemble
+
+
+class Line(NamedTuple):
+    """One instruction; `offset` counts bytes from the kernel's first one."""
+
+    offset: int
+    code: bytes
+    text: str
+
+
+def kernel_listing(executable: VerifiedExecutable, kernel: str) -> Iterator[Line]:
+    """The code of `kernel`, from its entry to the end of its function symbol (or of its segment without one).
+
+    A word that is no instruction is listed as `.long`, as LLVM does.
+
+    Raises:
+        NotFoundError: no such kernel.
+        IncompatibleError: the decoder has no tables for the target.
+    """
+    export = executable.export(kernel)
+    if executable.target.processor not in TARGETS:
+        raise IncompatibleError(
+            "there is no disassembler for this target",
+            found=str(executable.target),
+            allowed=", ".join(sorted(TARGETS)),
+            next_step="use llvm-objdump -d",
+        )
+    return _lines(_code(executable, export.symbol, export.descriptor.kernel_code_entry_byte_offset))
+
+
+def _code(executable: VerifiedExecutable, descriptor: str, entry_offset: int) -> bytes:
+    code_object = executable.code_object
+    entry = code_object.symbols[descriptor].value + entry_offset
+    sizes = [symbol.size for symbol in code_object.symbols.values() if symbol.value == entry and symbol.kind == 2]
+    segment = code_object.segment_of(entry)
+    rest = 0 if segment is None else segment.address + segment.file_size - entry
+    size = sizes[0] if sizes and sizes[0] else rest
+    start = code_object.file_offset(entry, size, f"the code of {descriptor}")
+    return executable.data[start : start + size]
+
+
+def _lines(code: bytes) -> Iterator[Line]:
+    offset = 0
+    while offset < len(code):
+        try:
+            instruction = decode(code, offset)
+            size, text = instruction.size, disassemble(instruction)
+        except UnknownInstruction:
+            size = min(4, len(code) - offset)
+            text = f".long {int.from_bytes(code[offset : offset + size], 'little'):#010x}"
+        yield Line(offset, code[offset : offset + size], text)
+        offset += size

@@ -1,0 +1,1 @@
+"""Vector arithmetic and moves between lanes."""

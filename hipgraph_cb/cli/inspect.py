@@ -129,6 +129,7 @@ def describe(executable: VerifiedExecutable) -> dict[str, Any]:
         "sha256": executable.content_hash,
         "kernels": {name: _describe_export(export) for name, export in executable.exports.items()},
         "refused": {name: str(error) for name, error in executable.refused.items()},
+        "undescribed": list(executable.undescribed),
         "globals": {name: symbol.size for name, symbol in executable.globals.items()},
     }
 
@@ -168,6 +169,7 @@ def as_text(file: Path, facts: dict[str, Any]) -> str:
         lines += [f"  {row['offset']:4d}  {row['label']}" for row in kernel["parameters"]]
     for name, error in facts["refused"].items():
         lines += [f"kernel {name} is refused", *(f"  {line}" for line in error.splitlines())]
+    lines += [f"kernel {name} has a descriptor and no metadata" for name in facts["undescribed"]]
     lines += [f"global {name}: {size} bytes" for name, size in facts["globals"].items()]
     return "\n".join(lines) + "\n"
 

@@ -11,6 +11,7 @@ from functools import cached_property
 from typing import NamedTuple
 
 from hipgraph_cb.abi import elf
+from hipgraph_cb.code_object.metadata_notes import Note, find_notes
 from hipgraph_cb.code_object.symbols import (
     Relocation,
     Symbol,
@@ -20,7 +21,7 @@ from hipgraph_cb.code_object.symbols import (
     static_symbols,
 )
 from hipgraph_cb.code_object.target_id import TargetId
-from hipgraph_cb.errors import InvalidArgumentError, NotFoundError, OutOfRangeError
+from hipgraph_cb.errors import InvalidArgumentError, OutOfRangeError
 
 _ZIP_MAGIC = b"PK\x03\x04"
 
@@ -88,23 +89,14 @@ class CodeObject:
         return None
 
     @cached_property
-    def metadata_note(self) -> tuple[int, bytes]:
-        """File offset and bytes of the first NT_AMDGPU_METADATA note of owner AMDGPU.
+    def metadata_notes(self) -> tuple[Note, ...]:
+        """The NT_AMDGPU_METADATA notes of owner AMDGPU, in file order; at least one.
 
         Raises:
             NotFoundError: there is none.
         """
-        for segment in self.segments:
-            if segment.kind == elf.PT_NOTE:
-                found = _find_note(self.data, segment)
-                if found is not None:
-                    return found
-        raise NotFoundError(
-            "the code object has no AMDGPU metadata note",
-            found=f"{sum(segment.kind == elf.PT_NOTE for segment in self.segments)} note segments",
-            allowed="a note of owner AMDGPU and type 32 (NT_AMDGPU_METADATA)",
-            next_step="link with ld.lld, and keep the notes when stripping",
-        )
+        notes = [(segment.file_offset, segment.file_size) for segment in self.segments if segment.kind == elf.PT_NOTE]
+        return find_notes(self.data, notes)
 
     @cached_property
     def symbols(self) -> dict[str, Symbol]:
@@ -247,23 +239,3 @@ def _check_sections(data: bytes) -> None:
     row_size, count = struct.unpack_from("<HH", data, 58)
     if count and offset + row_size * count > len(data):
         raise truncated("the section header table", offset, row_size * count, len(data))
-
-
-def _find_note(data: bytes, segment: Segment) -> tuple[int, bytes] | None:
-    """Walk the records of one note segment; names and descriptors start at multiples of 4 from its start."""
-    position, end = segment.file_offset, segment.file_offset + segment.file_size
-    while end - position >= 12:
-        name_size, size, kind = struct.unpack_from("<III", data, position)
-        name = position + 12
-        start = name + (name_size + 3 & ~3)
-        if name + name_size > end or start + size > end:
-            raise InvalidArgumentError(
-                "a note runs past its segment",
-                where=f"file offset {position}",
-                found=f"name of {name_size} bytes, descriptor of {size} bytes",
-                allowed=f"{end - position} bytes in all",
-            )
-        if kind == elf.NT_AMDGPU_METADATA and data[name : name + name_size].removesuffix(b"\0") == b"AMDGPU":
-            return start, data[start : start + size]
-        position = start + (size + 3 & ~3)
-    return None

@@ -17,6 +17,7 @@ from hipgraph_cb.errors import HipGraphError, InvalidArgumentError, OutOfRangeEr
 
 _KERNELS = "amdhsa.kernels"
 _TARGET = "amdhsa.target"
+_VERSION, _PRINTF = "amdhsa.version", "amdhsa.printf"
 _LIMIT = 1 << 32
 
 # No number in a file makes anybody allocate more than this for one dispatch; real kernels stay far below.
@@ -118,15 +119,26 @@ class KernelMetadata:
 
 @dataclass(frozen=True)
 class Metadata:
-    """The whole note: sound kernels in file order, and the refused ones by name with the reason."""
+    """A note, or all notes of a file.
 
-    target: str | None
+    Attributes:
+        targets: every `amdhsa.target` that is stated.
+        kernels: the sound ones, in file order.
+        refused: the others by name, with the reason.
+        symbols: the descriptor symbols of all by kernel name, sound or refused.
+        version, printf: `amdhsa.version` and `amdhsa.printf` as they stand in a note; None in several.
+    """
+
+    targets: tuple[str, ...]
     kernels: tuple[KernelMetadata, ...]
     refused: Mapping[str, HipGraphError]
+    symbols: Mapping[str, str]
+    version: object = None
+    printf: object = None
 
 
-def parse_metadata(note: bytes) -> Metadata:
-    """Read the descriptor bytes of the note.
+def parse_metadata(note: bytes, prefix: str = "") -> Metadata:
+    """Read the descriptor bytes of one note. `prefix` goes before the places of its kernels, to tell notes apart.
 
     Raises:
         InvalidArgumentError: it is not one MessagePack map with string keys, a key is repeated, or a required key of
@@ -144,13 +156,26 @@ def parse_metadata(note: bytes) -> Metadata:
         raise _wrong("the target is not a string", _TARGET, target, "a string")
     kernels: list[KernelMetadata] = []
     refused: dict[str, HipGraphError] = {}
+    symbols: dict[str, str] = {}
     for index, row in enumerate(rows):
-        path = f"{_KERNELS}[{index}]"
+        path = f"{prefix}{_KERNELS}[{index}]"
         try:
-            kernels.append(_kernel(row, path))
+            kernel = _kernel(row, path)
+            kernels.append(kernel)
+            symbols[kernel.name] = kernel.symbol
         except HipGraphError as error:
-            refused[_name_of(row, path)] = error
-    return Metadata(target, tuple(kernels), refused)
+            name = _name_of(row, path)
+            refused[name] = error
+            if isinstance(row, dict) and isinstance(row.get(".symbol"), str):
+                symbols[name] = row[".symbol"]
+    return Metadata(
+        () if target is None else (target,),
+        tuple(kernels),
+        refused,
+        symbols,
+        root.get(_VERSION),
+        root.get(_PRINTF),
+    )
 
 
 def _unpack(note: bytes) -> Any:

@@ -19,7 +19,8 @@ from hipgraph_cb.code_object.code_object import CodeObject
 from hipgraph_cb.code_object.container import Container, is_raw_code_object
 from hipgraph_cb.code_object.kernel_args import KernargLayout, Parameter
 from hipgraph_cb.code_object.limits import DeviceLimits, limits_of
-from hipgraph_cb.code_object.metadata import KernelMetadata, Metadata, parse_metadata
+from hipgraph_cb.code_object.metadata import KernelMetadata, Metadata
+from hipgraph_cb.code_object.metadata_notes import read_notes
 from hipgraph_cb.code_object.preflight import check_limits
 from hipgraph_cb.code_object.selection import choose
 from hipgraph_cb.code_object.symbols import Symbol
@@ -107,12 +108,14 @@ class VerifiedExecutable:
     Attributes:
         exports: the usable kernels by name, in file order.
         refused: kernels that are not usable, each with the reason (E5).
+        described: the descriptor symbol of every kernel that the metadata names.
         container: what the code object was taken from; None when the file was a code object itself.
     """
 
     code_object: CodeObject
     exports: Mapping[str, VerifiedExport]
     refused: Mapping[str, HipGraphError] = field(default_factory=dict)
+    described: Mapping[str, str] = field(default_factory=dict)
     container: Container | None = None
 
     @property
@@ -145,6 +148,14 @@ class VerifiedExecutable:
         }
         return MappingProxyType(found)
 
+    @cached_property
+    def undescribed(self) -> tuple[str, ...]:
+        """Kernels that have a descriptor (a symbol ending in `.kd`) and no metadata, by name: they cannot be launched,
+        since nothing says what their arguments are."""
+        described = set(self.described.values())
+        names = [name for name in self.code_object.symbols if name.endswith(".kd") and name not in described]
+        return tuple(sorted(name.removesuffix(".kd") for name in names))
+
     def export(self, name: str) -> VerifiedExport:
         """The usable kernel `name`.
 
@@ -152,15 +163,30 @@ class VerifiedExecutable:
             NotFoundError: there is none of that name.
             HipGraphError: it was refused; the reason is raised as it is.
         """
+        export = self.exports.get(name)
+        if export is None:
+            raise self._no_export(name)
+        return export
+
+    def descriptor_symbol(self, name: str) -> str:
+        """The symbol of the descriptor of the kernel `name`, usable or not.
+
+        Raises:
+            The errors of `export`, where there is no descriptor.
+        """
+        symbol = self.described.get(name, f"{name}.kd")
+        if symbol not in self.code_object.symbols:
+            raise self._no_export(name)
+        return symbol
+
+    def _no_export(self, name: str) -> HipGraphError:
         if name in self.refused:
-            raise self.refused[name]
-        if name not in self.exports:
-            raise NotFoundError(
-                f"the code object has no kernel {name!r}",
-                found=repr(name),
-                allowed=", ".join(self.exports) or "no kernels at all",
-            )
-        return self.exports[name]
+            return self.refused[name]
+        return NotFoundError(
+            f"the code object has no kernel {name!r}",
+            found=f"{name!r}, which has a descriptor and no metadata" if name in self.undescribed else repr(name),
+            allowed=", ".join(self.exports) or "no kernels at all",
+        )
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, VerifiedExecutable) and self.data == other.data
@@ -215,12 +241,9 @@ def _inspect_code_object(data: bytes) -> VerifiedExecutable:
             allowed=f"v{OLDEST_VERSION} to v{NEWEST_VERSION}",
             next_step="compile with -mcode-object-version=5",
         )
-    offset, note = code_object.metadata_note
-    try:
-        metadata = parse_metadata(note)
-    except HipGraphError as error:
-        raise error.located(f"metadata note at file offset {offset}") from None
-    _check_stated_target(metadata.target, code_object.target)
+    metadata = read_notes(code_object.metadata_notes)
+    for text in metadata.targets:
+        _check_stated_target(text, code_object.target)
     _refuse_duplicates(metadata)
     exports: dict[str, VerifiedExport] = {}
     refused = dict(metadata.refused)
@@ -229,7 +252,7 @@ def _inspect_code_object(data: bytes) -> VerifiedExecutable:
             exports[kernel.name] = _verify_kernel(code_object, kernel)
         except HipGraphError as error:
             refused[kernel.name] = error.located(f"kernel {kernel.name}")
-    return VerifiedExecutable(code_object, MappingProxyType(exports), MappingProxyType(refused))
+    return VerifiedExecutable(code_object, MappingProxyType(exports), MappingProxyType(refused), metadata.symbols)
 
 
 def verify(
@@ -274,9 +297,9 @@ def _as_bytes(data: object) -> bytes:
     )
 
 
-def _check_stated_target(text: str | None, target: TargetId) -> None:
+def _check_stated_target(text: str, target: TargetId) -> None:
     """The note's `amdhsa.target` agrees with the ELF flags, wherever it ends in a target ID that can be read (E2)."""
-    match = _STATED_TARGET.fullmatch(text or "")
+    match = _STATED_TARGET.fullmatch(text)
     if match is None or match[1] == str(target):
         return
     try:
@@ -350,9 +373,13 @@ def _verify_kernel(code_object: CodeObject, kernel: KernelMetadata) -> VerifiedE
 
 
 def _check_agreement(kernel: KernelMetadata, descriptor: KernelDescriptor, offset: int) -> None:
-    """The note and the descriptor must state the same sizes; every disagreement is named."""
+    """The note and the descriptor must state the same sizes; every disagreement is named.
+
+    A descriptor that states no kernarg size (0, where assembly leaves it out) leaves it to the note.
+    """
+    kernarg_size = kernel.kernarg_segment_size
     pairs = (
-        ("kernarg size", kernel.kernarg_segment_size, descriptor.kernarg_size),
+        ("kernarg size", kernarg_size, descriptor.kernarg_size or kernarg_size),
         ("fixed LDS size", kernel.group_segment_fixed_size, descriptor.group_segment_fixed_size),
         ("scratch size", kernel.private_segment_fixed_size, descriptor.private_segment_fixed_size),
         ("wavefront size", kernel.wavefront_size or descriptor.wavefront_size, descriptor.wavefront_size),

@@ -118,7 +118,12 @@ class Executable(Resource):
                 allowed=self._listed(),
             )
         raise NotFoundError(
-            "executable[...]: no such kernel", where=self.describe(), found=repr(name), allowed=self._listed()
+            "executable[...]: no such kernel",
+            where=self.describe(),
+            found=f"{name!r}, which has a descriptor and no metadata"
+            if name in self._verified.undescribed
+            else repr(name),
+            allowed=self._listed(),
         )
 
     def _listed(self) -> str:

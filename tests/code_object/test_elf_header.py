@@ -127,7 +127,7 @@ def test_program_headers_shorter_than_56_bytes_are_refused():
 
 def test_program_headers_longer_than_56_bytes_are_walked_by_their_stated_size():
     note = elf.metadata_note(elf.document())
-    assert CodeObject(elf.notes_only(note, program_header_size=64)).metadata_note[0] == 64 + 64 + 20
+    assert CodeObject(elf.notes_only(note, program_header_size=64)).metadata_notes[0].offset == 64 + 64 + 20
 
 
 @pytest.mark.parametrize("kind", [elf.LOAD, elf.DYNAMIC, elf.NOTE])

@@ -44,7 +44,7 @@ def with_argument(index: int, **keys: object) -> list[dict[str, object]]:
 def test_a_kernel_is_read_whole():
     metadata = parsed(elf.document(VECTOR_ADD, target="amdgcn-amd-amdhsa--gfx1100"))
     (kernel,) = metadata.kernels
-    assert metadata.target == "amdgcn-amd-amdhsa--gfx1100"
+    assert metadata.targets == ("amdgcn-amd-amdhsa--gfx1100",)
     assert (kernel.name, kernel.symbol) == ("vector_add", "vector_add.kd")
     assert (kernel.kernarg_segment_size, kernel.kernarg_segment_align) == (24, 8)
     assert (kernel.group_segment_fixed_size, kernel.private_segment_fixed_size) == (1024, 64)

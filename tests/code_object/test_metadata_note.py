@@ -14,7 +14,8 @@ RECORD = elf.metadata_note(elf.document())
 
 
 def found_in(*notes: bytes) -> bytes:
-    return CodeObject(elf.notes_only(*notes)).metadata_note[1]
+    (note,) = CodeObject(elf.notes_only(*notes)).metadata_notes
+    return note.data
 
 
 def missing(segments: int) -> str:
@@ -35,7 +36,7 @@ def test_a_note_of_another_owner_or_type_is_no_metadata(other):
 
 def test_no_program_headers_means_no_metadata():
     with pytest.raises(NotFoundError) as caught:
-        CodeObject(elf.header()).metadata_note  # noqa: B018 - the property raises
+        CodeObject(elf.header()).metadata_notes  # noqa: B018 - the property raises
     assert str(caught.value) == missing(0)
 
 
@@ -47,9 +48,30 @@ def test_the_second_segment_is_searched_when_the_first_holds_no_match():
     assert found_in(elf.note_record(b"\x81", kind=31), elf.note_record(b"\x80")) == b"\x80"
 
 
-def test_the_first_match_wins():
-    assert found_in(elf.note_record(b"one "), elf.note_record(b"two ")) == b"one "
-    assert found_in(elf.note_record(b"one ") + elf.note_record(b"two ")) == b"one "
+def test_every_match_counts_in_file_order():
+    first, second = elf.note_record(b"one "), elf.note_record(b"two ")
+    for notes in ([first, second], [first + second], [elf.note_record(b"\x80", kind=31), first, second]):
+        assert [note.data for note in CodeObject(elf.notes_only(*notes)).metadata_notes] == [b"one ", b"two "]
+
+
+def test_a_segment_that_is_listed_twice_is_read_once():
+    at = elf.HEADER_SIZE + 2 * elf.PROGRAM_HEADER_SIZE
+    row = elf.program_header(elf.NOTE, at, len(RECORD))
+    found = CodeObject(elf.header(program_headers=2) + 2 * row + RECORD + bytes(len(RECORD))).metadata_notes
+    assert [note.offset for note in found] == [at + 20]
+
+
+def test_note_segments_may_not_overlap_to_more_than_the_file():
+    at = elf.HEADER_SIZE + 1000 * elf.PROGRAM_HEADER_SIZE
+    data = elf.header(program_headers=1000) + elf.program_header(elf.NOTE, at, 4096) * 1000 + bytes(4096)
+    with pytest.raises(InvalidArgumentError) as caught:
+        CodeObject(data).metadata_notes  # noqa: B018 - the property raises
+    assert str(caught.value) == (
+        "the note segments overlap\n"
+        "  found: 4096000 bytes in 1000 segments\n"
+        "  allowed: at most the 60160 bytes of the file\n"
+        "  next: the file was edited; build it again"
+    )
 
 
 def test_fewer_than_twelve_bytes_behind_the_last_note_are_ignored():

@@ -246,7 +246,7 @@ def _of_kernel(symbol: Symbol) -> dict[int, bytes]:
     export = symbol.kernel.export
     alignment = max(KERNARG_ALIGNMENT, export.metadata.kernarg_segment_align)
     return {
-        SymbolInfo.KERNEL_KERNARG_SEGMENT_SIZE: _u32(export.kernarg_size),
+        SymbolInfo.KERNEL_KERNARG_SEGMENT_SIZE: _u32(export.descriptor.kernarg_size),
         SymbolInfo.KERNEL_KERNARG_SEGMENT_ALIGNMENT: _u32(alignment),
         SymbolInfo.KERNEL_GROUP_SEGMENT_SIZE: _u32(export.group_segment_size),
         SymbolInfo.KERNEL_PRIVATE_SEGMENT_SIZE: _u32(export.private_segment_size),

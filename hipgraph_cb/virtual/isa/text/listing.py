@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from hipgraph_cb.code_object.kernel_descriptor import DESCRIPTOR_SIZE, KernelDescriptor
 from hipgraph_cb.code_object.verify import VerifiedExecutable
 from hipgraph_cb.errors import IncompatibleError
 from hipgraph_cb.virtual.isa.targets.gfx9.decode import TARGETS, UnknownInstruction, decode
@@ -20,15 +21,16 @@ class Line(NamedTuple):
 
 
 def kernel_listing(executable: VerifiedExecutable, kernel: str) -> Iterator[Line]:
-    """The code of `kernel`, from its entry to the end of its function symbol (or of its segment without one).
+    """The code of `kernel`, refused or not: from its entry to the end of its function symbol, or else of its segment.
 
     A word that is no instruction is listed as `.long`, as LLVM does.
 
     Raises:
         NotFoundError: no such kernel.
+        OutOfRangeError: its descriptor or its code is not in the file.
         IncompatibleError: the decoder has no tables for the target.
     """
-    export = executable.export(kernel)
+    symbol = executable.descriptor_symbol(kernel)
     if executable.target.processor not in TARGETS:
         raise IncompatibleError(
             "there is no disassembler for this target",
@@ -36,17 +38,19 @@ def kernel_listing(executable: VerifiedExecutable, kernel: str) -> Iterator[Line
             allowed=", ".join(sorted(TARGETS)),
             next_step="use llvm-objdump -d",
         )
-    return _lines(_code(executable, export.symbol, export.descriptor.kernel_code_entry_byte_offset))
+    return _lines(_code(executable, symbol))
 
 
-def _code(executable: VerifiedExecutable, descriptor: str, entry_offset: int) -> bytes:
+def _code(executable: VerifiedExecutable, symbol_name: str) -> bytes:
     code_object = executable.code_object
-    entry = code_object.symbols[descriptor].value + entry_offset
+    address = code_object.symbols[symbol_name].value
+    offset = code_object.file_offset(address, DESCRIPTOR_SIZE, f"the kernel descriptor {symbol_name}")
+    entry = address + KernelDescriptor.from_bytes(executable.data, offset).kernel_code_entry_byte_offset
     sizes = [symbol.size for symbol in code_object.symbols.values() if symbol.value == entry and symbol.kind == 2]
     segment = code_object.segment_of(entry)
     rest = 0 if segment is None else segment.address + segment.file_size - entry
     size = sizes[0] if sizes and sizes[0] else rest
-    start = code_object.file_offset(entry, size, f"the code of {descriptor}")
+    start = code_object.file_offset(entry, size, f"the code of {symbol_name}")
     return executable.data[start : start + size]
 
 

@@ -31,34 +31,42 @@ def run(options: argparse.Namespace) -> int:
     data = options.file.read_bytes()
     try:
         container = read_container(data)
-        found = _executables(data, container, options.target)
+        listing = _container_facts(container)
+        parts = _parts(data, container, options.target)
+        del container  # unpacked bundles are large, and may be unpacked again below
+        first = _executable(parts[0], options.target)
+        found = [] if options.disassemble else [describe(first)]
+        found += [describe(_executable(part, options.target)) for part in parts[1:] if found]
     except HipGraphError as error:
         message = {"file": str(options.file), "sound": False, "error": str(error)}
         print(json.dumps(message, indent=2) if options.json else f"{options.file}: {error}")
         return 1
     if options.disassemble:
-        return _disassemble(found[0], options.disassemble, options.json)
+        return _disassemble(first, options.disassemble, options.json)
     loads = {target: _why_not(data, target) for target in options.target} if len(options.target) > 1 else {}
-    sound = not any(executable.refused for executable in found) and not any(loads.values())
+    sound = not any(facts["refused"] for facts in found) and not any(loads.values())
     if options.json:
-        report = {"file": str(options.file), "sound": sound, **_container_facts(container), **_facts(found)}
+        objects = found[0] if len(found) == 1 else {"code_objects": found}
+        report = {"file": str(options.file), "sound": sound, "container": listing, **objects}
         targets = {"targets": {target: {"loads": not why, "reason": why} for target, why in loads.items()}}
         print(json.dumps({**report, **(targets if loads else {})}, indent=2))
     else:
-        sys.stdout.write(_container_text(options.file, container))
-        sys.stdout.write("".join(as_text(options.file, describe(executable)) for executable in found))
+        sys.stdout.write(_container_text(options.file, listing))
+        sys.stdout.write("".join(as_text(options.file, facts) for facts in found))
         sys.stdout.write("".join(_target_text(target, why) for target, why in loads.items()))
     return 0 if sound else 1
 
 
-def _executables(data: bytes, container: Container, targets: list[str]) -> list[VerifiedExecutable]:
-    """One for the only target or the only code object, else one for each code object of the file."""
-    if len(targets) == 1:
-        return [verify(data, targets[0])]
+def _parts(data: bytes, container: Container, targets: list[str]) -> list[bytes | memoryview]:
+    """The file itself for the only target or the only code object, else the bytes of each code object in it."""
     entries = container.code_objects()
-    if len(entries) == 1 or not entries:
-        return [inspect(data)]
-    return [inspect(bytes(entry.data)) for entry in entries]
+    if len(targets) == 1 or len(entries) < 2:
+        return [data]
+    return [entry.data for entry in entries]
+
+
+def _executable(part: bytes | memoryview, targets: list[str]) -> VerifiedExecutable:
+    return verify(part, targets[0]) if len(targets) == 1 else inspect(part)
 
 
 def _why_not(data: bytes, target: str) -> str | None:
@@ -67,12 +75,6 @@ def _why_not(data: bytes, target: str) -> str | None:
     except HipGraphError as error:
         return str(error)
     return None
-
-
-def _facts(found: list[VerifiedExecutable]) -> dict[str, Any]:
-    if len(found) == 1:
-        return describe(found[0])
-    return {"code_objects": [describe(executable) for executable in found]}
 
 
 def _container_facts(container: Container) -> dict[str, Any]:
@@ -85,17 +87,18 @@ def _container_facts(container: Container) -> dict[str, Any]:
         }
         for entry in container.entries
     ]
-    return {"container": {"kind": container.kind, "entries": rows}}
+    return {"kind": container.kind, "entries": rows}
 
 
-def _container_text(file: Path, container: Container) -> str:
+def _container_text(file: Path, listing: dict[str, Any]) -> str:
     """The container tree; nothing for a file that is a code object itself."""
-    if container.kind == CODE_OBJECT:
+    if listing["kind"] == CODE_OBJECT:
         return ""
-    lines = [f"{file}: {container.kind}"]
-    for entry in container.entries:
-        what = entry.problem.what if entry.problem else f"for {entry.target}" if entry.target else "host code"
-        lines.append(f"  {entry.path}: {what}, {len(entry.data)} bytes")
+    lines = [f"{file}: {listing['kind']}"]
+    for row in listing["entries"]:
+        problem, target = row["problem"], row["target"]
+        what = problem.splitlines()[0] if problem else f"for {target}" if target else "host code"
+        lines.append(f"  {row['path']}: {what}, {row['size']} bytes")
     return "\n".join(lines) + "\n"
 
 

@@ -132,7 +132,7 @@ class CodeObject:
         return entries
 
 
-def read_target(data: bytes) -> TargetId:
+def read_target(data: bytes | memoryview) -> TargetId:
     """The target in the ELF header, which is all of `data` that is looked at.
 
     Raises:
@@ -143,9 +143,9 @@ def read_target(data: bytes) -> TargetId:
     return TargetId.from_elf_flags(struct.unpack_from("<I", data, 48)[0], data[8])
 
 
-def _check_header(data: bytes) -> None:
+def _check_header(data: bytes | memoryview) -> None:
     if data[:4] != elf.MAGIC:
-        raise _not_elf(data[:4])
+        raise _not_elf(bytes(data[:4]))
     if len(data) < elf.HEADER.size:
         raise OutOfRangeError(
             "the ELF header is truncated",

@@ -20,7 +20,7 @@ CODE_OBJECT, OFFLOAD_BUNDLE, FAT_BINARY = "code object", "offload bundle", "fat 
 STATED = (FeatureState.ON, FeatureState.OFF)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Entry:
     """One thing inside a container.
 
@@ -60,7 +60,7 @@ class Container:
         return tuple(entry for entry in self.entries if entry.target is not None)
 
 
-def read_container(data: bytes) -> Container:
+def read_container(data: bytes | memoryview) -> Container:
     """Find out what `data` is and list everything in it.
 
     A faulty entry of a bundle is listed with its problem; it does not make the others unusable.
@@ -68,6 +68,7 @@ def read_container(data: bytes) -> Container:
     Raises:
         InvalidArgumentError, OutOfRangeError, NotFoundError, IncompatibleError, UnimplementedError: `data` is no
             container this package knows, or the container itself is malformed.
+        ResourceExhaustedError: compressed bundles that unpack to more than the budget of the file.
     """
     if is_wrapper(data):
         return _from_wrapper(data)
@@ -82,7 +83,7 @@ def read_container(data: bytes) -> Container:
     return Container(CODE_OBJECT, (Entry(CODE_OBJECT, memoryview(data), read_target(data)),))
 
 
-def _from_wrapper(data: bytes) -> Container:
+def _from_wrapper(data: bytes | memoryview) -> Container:
     wrapper = read_wrapper(data)
     if len(wrapper.modules) != 1:
         raise UnimplementedError(

@@ -10,13 +10,12 @@ import struct
 from collections.abc import Callable
 
 from hipgraph_cb.abi import elf
-from hipgraph_cb.code_object.offload_bundle import BUNDLE_MAGIC, COMPRESSED_MAGIC
+from hipgraph_cb.code_object.offload_bundle import BUNDLE_MAGIC, COMPRESSED_MAGIC, MOST_ENTRIES
 from hipgraph_cb.code_object.wrapper import HEADER_SIZE, is_wrapper, wrapper_size
 from hipgraph_cb.errors import InvalidArgumentError, OutOfRangeError
 
 Read = Callable[[int, int], bytes]
 
-_MAX_ENTRIES = 4096
 _COMPRESSED_TOTAL = {2: "<I", 3: "<Q"}
 
 
@@ -116,12 +115,12 @@ def _section_end(row: memoryview) -> int:
 def _bundle_size(memory: _Bounded) -> int:
     position = len(BUNDLE_MAGIC) + 8
     (count,) = struct.unpack("<Q", memory.read(position - 8, 8))
-    if count > _MAX_ENTRIES:
+    if count > MOST_ENTRIES:
         raise InvalidArgumentError(
             "malformed offload bundle: it has too many entries",
             where=f"offset {position - 8}",
             found=str(count),
-            allowed=f"at most {_MAX_ENTRIES}",
+            allowed=f"at most {MOST_ENTRIES}",
         )
     end = position
     for _ in range(count):

@@ -2,20 +2,28 @@
 
 from __future__ import annotations
 
+import re
 import struct
 from collections.abc import Iterator
 
 from hipgraph_cb.abi import elf
 from hipgraph_cb.code_object.code_object import truncated
-from hipgraph_cb.code_object.offload_bundle import BUNDLE_MAGIC, COMPRESSED_MAGIC, BundleEntry, read_bundle
+from hipgraph_cb.code_object.offload_bundle import (
+    BUNDLE_MAGIC,
+    COMPRESSED_MAGIC,
+    BundleEntry,
+    UnpackingBudget,
+    read_bundle,
+)
 from hipgraph_cb.errors import InvalidArgumentError, NotFoundError
 
 SECTION_NAME = b".hip_fatbin"
 REGISTRATION_MAGIC, REGISTRATION_VERSION = 0x48495046, 1
+_ANY_MAGIC = re.compile(BUNDLE_MAGIC + b"|" + COMPRESSED_MAGIC)
 _REGISTRATION = struct.Struct("<IIQQ")
 
 
-def is_host_elf(data: bytes) -> bool:
+def is_host_elf(data: bytes | memoryview) -> bool:
     """A little-endian 64-bit ELF file for another machine than an AMD GPU."""
     return (
         data[:6] == elf.MAGIC + elf.IDENT_64_BIT_LITTLE_ENDIAN
@@ -40,35 +48,34 @@ def registered_address(wrapper: bytes) -> int:
     return int(fields[2])
 
 
-def read_fat_binary(data: bytes) -> list[tuple[int, tuple[BundleEntry, ...]]]:
+def read_fat_binary(data: bytes | memoryview) -> list[tuple[int, tuple[BundleEntry, ...]]]:
     """File offset and entries of every bundle in the `.hip_fatbin` section.
 
     Raises:
         NotFoundError: the file has no such section, or no bundle in it.
         InvalidArgumentError, OutOfRangeError, UnimplementedError: the section headers or a bundle are malformed.
+        ResourceExhaustedError: the compressed bundles unpack to more than the file's budget.
     """
-    start, size = _find_section(data)
+    view, budget = memoryview(data), UnpackingBudget(len(data))
+    start, size = _find_section(view)
+    section = view[: start + size]
     bundles = []
-    position = _next_bundle(data, start, start + size)
-    while position is not None:
-        entries, length = read_bundle(data[position : start + size], position)
+    # Bundles are padded to pages, so the next one is wherever its magic is.
+    found = _ANY_MAGIC.search(section, start)
+    while found is not None:
+        position = found.start()
+        entries, length = read_bundle(section[position:], position, budget)
         bundles.append((position, entries))
-        position = _next_bundle(data, position + max(length, 1), start + size)
+        found = _ANY_MAGIC.search(section, position + length)
     if not bundles:
         raise NotFoundError("the .hip_fatbin section holds no offload bundle", where=f"file offset {start}")
     return bundles
 
 
-def _next_bundle(data: bytes, start: int, end: int) -> int | None:
-    """Bundles are padded to pages, so the next one is wherever its magic is."""
-    found = [data.find(magic, start, end) for magic in (BUNDLE_MAGIC, COMPRESSED_MAGIC)]
-    return min((position for position in found if position >= 0), default=None)
-
-
-def _find_section(data: bytes) -> tuple[int, int]:
+def _find_section(data: memoryview) -> tuple[int, int]:
     rows = list(_sections(data))
     names_index = int.from_bytes(data[62:64], "little")
-    names = b""
+    names = data[:0]
     if names_index < len(rows):
         names_at, names_size = rows[names_index][4:6]
         names = data[names_at : names_at + names_size]
@@ -85,7 +92,7 @@ def _find_section(data: bytes) -> tuple[int, int]:
     )
 
 
-def _sections(data: bytes) -> Iterator[tuple[int, ...]]:
+def _sections(data: memoryview) -> Iterator[tuple[int, ...]]:
     table = int.from_bytes(data[40:48], "little")
     stride, count = struct.unpack_from("<HH", data, 58)
     if not table or not count:

@@ -23,7 +23,7 @@ class Reader:
     Offsets may alias, so a small file can describe much more text than it has bytes; `text_left` stops that.
     """
 
-    def __init__(self, data: bytes, base: int) -> None:
+    def __init__(self, data: memoryview, base: int) -> None:
         self.data = data
         self.base = base
         self.text_left = len(data)
@@ -32,7 +32,7 @@ class Reader:
         """The root table. Raises InvalidArgumentError, also when the file identifier is another one."""
         self.require(4, 4, "the file identifier")
         if self.data[4:8] != identifier:
-            raise self.error("the file identifier is wrong", 4, repr(self.data[4:8]), repr(identifier))
+            raise self.error("the file identifier is wrong", 4, repr(bytes(self.data[4:8])), repr(identifier))
         return Table(self, self.follow(0, "the root table"))
 
     def require(self, position: int, size: int, what: str, alignment: int = 1) -> None:
@@ -130,11 +130,11 @@ class Table:
         for index in range(count):
             yield Table(self.reader, self.reader.follow(start + 4 * index, f"{what}[{index}]"))
 
-    def blob(self, slot: int, what: str) -> tuple[int, bytes]:
-        """Offset in the buffer and bytes of a string, which must end with a NUL; (0, b"") when it is left out."""
+    def blob(self, slot: int, what: str) -> tuple[int, memoryview]:
+        """Offset in the buffer and bytes of a string, which must end with a NUL; (0, no bytes) when it is left out."""
         position = self.field(slot, 4, what)
         if position is None:
-            return 0, b""
+            return 0, self.reader.data[:0]
         start, count = self.reader.vector(position, 1, what)
         self.reader.require(start + count, 1, f"the end of {what}")
         if self.reader.data[start + count]:
@@ -149,4 +149,4 @@ class Table:
 
     def text(self, slot: int, what: str) -> str:
         """A string, decoded with escapes where it is not UTF-8; empty when it is left out."""
-        return self.blob(slot, what)[1].decode("utf-8", "backslashreplace")
+        return bytes(self.blob(slot, what)[1]).decode("utf-8", "backslashreplace")

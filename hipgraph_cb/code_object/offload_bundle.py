@@ -6,25 +6,54 @@ Facts: LLVM's ClangOffloadBundler document (bundle layout, entry IDs, compressed
 from __future__ import annotations
 
 import struct
+import sys
 import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass
-from importlib import import_module
-from typing import Any
 
-from hipgraph_cb.errors import HipGraphError, InvalidArgumentError, OutOfRangeError, UnimplementedError
+from hipgraph_cb.errors import (
+    HipGraphError,
+    InvalidArgumentError,
+    OutOfRangeError,
+    ResourceExhaustedError,
+    UnimplementedError,
+)
 
 BUNDLE_MAGIC = b"__CLANG_OFFLOAD_BUNDLE__"
 COMPRESSED_MAGIC = b"CCOB"
-MAX_UNPACKED = 1 << 30
+HEADER_SIZE = len(BUNDLE_MAGIC) + 8
+MOST_ENTRIES = 4096
 _ENTRY = struct.Struct("<QQQ")
 _MAX_ID = 4096
+_MOST_SHARED = 16
 # Header of a compressed bundle by its version: bytes in all, and the format of (total, unpacked) behind the method.
 _HEADERS = {1: (20, "<I"), 2: (24, "<II"), 3: (32, "<QQ")}
 _ZLIB, _ZSTD = 0, 1
+_MOST_FRAMES = 4096
 
 
-@dataclass(frozen=True)
+class UnpackingBudget:
+    """How many bytes the compressed bundles of one file may still unpack to: a small file must not fill the memory."""
+
+    FLOOR, FACTOR = 64 << 20, 16
+
+    def __init__(self, file_size: int) -> None:
+        self.allowed = self.left = self.FLOOR + self.FACTOR * file_size
+
+    def take(self, size: int, offset: int) -> None:
+        """Raises ResourceExhaustedError when `size` bytes are more than is left; `offset` is the bundle's."""
+        if size > self.left:
+            raise ResourceExhaustedError(
+                "the compressed bundles of the file unpack to too much",
+                where=f"file offset {offset}",
+                found=f"{size} bytes more, after {self.allowed - self.left}",
+                allowed=f"{self.allowed} bytes in all, {self.FACTOR} times the file and {self.FLOOR >> 20} MiB",
+                next_step="unpack the bundle with clang-offload-bundler, and give the code object",
+            )
+        self.left -= size
+
+
+@dataclass(frozen=True, slots=True)
 class BundleEntry:
     """One entry. `identifier` is such as `hipv4-amdgcn-amd-amdhsa--gfx90a:xnack+`; `offset` is within the bundle."""
 
@@ -49,39 +78,60 @@ def stated_target(triple: str) -> str | None:
     return rest.partition("-")[2] or None if found else None
 
 
-def is_bundle(data: bytes) -> bool:
-    return data.startswith((BUNDLE_MAGIC, COMPRESSED_MAGIC))
+def is_bundle(data: bytes | memoryview) -> bool:
+    return data[: len(BUNDLE_MAGIC)] == BUNDLE_MAGIC or data[: len(COMPRESSED_MAGIC)] == COMPRESSED_MAGIC
 
 
-def read_bundle(data: bytes, base: int = 0) -> tuple[tuple[BundleEntry, ...], int]:
+def read_bundle(
+    data: bytes | memoryview, base: int = 0, budget: UnpackingBudget | None = None
+) -> tuple[tuple[BundleEntry, ...], int]:
     """The entries of the bundle at the start of `data`, and how many bytes it takes there.
 
-    `base` is its offset in the file, for messages. A compressed bundle is unpacked first.
+    `base` is its offset in the file, for messages. A compressed bundle is unpacked first, within `budget`: that of a
+    file of these bytes, where none is given. Nothing else is copied.
 
     Raises:
         InvalidArgumentError, OutOfRangeError: the bundle is malformed or cut off.
-        UnimplementedError: a compression that cannot be undone here; the message says what to install.
+        ResourceExhaustedError: it unpacks to more than the budget.
+        UnimplementedError: a compression that is not known.
     """
-    if not data.startswith(COMPRESSED_MAGIC):
-        entries = tuple(_entries(data, base))
-        return entries, max((entry.offset + len(entry.data) for entry in entries), default=len(BUNDLE_MAGIC) + 8)
-    plain, size = _unpack(data, base)
+    view = memoryview(data)
+    if view[: len(COMPRESSED_MAGIC)] != COMPRESSED_MAGIC:
+        return _read_plain(view, base)
+    plain, size = _unpack(view, base, budget or UnpackingBudget(len(view)))
     if not plain.startswith(BUNDLE_MAGIC):
         raise _malformed("what was compressed is no bundle", base, repr(plain[:24]), repr(BUNDLE_MAGIC))
     try:
-        return tuple(_entries(plain, 0)), size
+        return _read_plain(memoryview(plain), 0)[0], size
     except HipGraphError as error:
         raise error.located(f"unpacked from file offset {base}") from None
 
 
-def _entries(data: bytes, base: int) -> Iterator[BundleEntry]:
-    position = len(BUNDLE_MAGIC) + 8
+def _read_plain(data: memoryview, base: int) -> tuple[tuple[BundleEntry, ...], int]:
+    """The bundle ends with its last entry, or with its header. Entries may share bytes, but not without bound."""
+    entries, header_size = [], HEADER_SIZE
+    for entry, end in _entries(data, base):
+        entries.append(entry)
+        header_size = end
+    size = max([header_size, *(entry.offset + len(entry.data) for entry in entries)])
+    total = sum(len(entry.data) for entry in entries)
+    if total > _MOST_SHARED * size:
+        found, allowed = f"entries of {total} bytes in all", f"at most {_MOST_SHARED} times the {size} of the bundle"
+        raise _malformed("its entries overlap", base, found, allowed)
+    return tuple(entries), size
+
+
+def _entries(data: memoryview, base: int) -> Iterator[tuple[BundleEntry, int]]:
+    """Every entry, and where its row in the header ends."""
+    position = HEADER_SIZE
     if len(data) < position:
         raise _cut("the bundle header", base, len(data), position)
     count = int.from_bytes(data[position - 8 : position], "little")
     for index in range(count):
         if position + _ENTRY.size > len(data):
             raise _cut(f"entry {index} of {count} in the bundle header", base + position, len(data), position + 24)
+        if index == MOST_ENTRIES:
+            raise _malformed("it has too many entries", base + position, str(count), f"at most {MOST_ENTRIES}")
         offset, size, name_size = _ENTRY.unpack_from(data, position)
         name_at = position + _ENTRY.size
         position = name_at + name_size
@@ -90,11 +140,11 @@ def _entries(data: bytes, base: int) -> Iterator[BundleEntry]:
             raise _malformed("an entry's ID is too long", base + name_at, found, f"at most {_MAX_ID}, in the file")
         if offset + size > len(data):
             raise _cut(f"entry {index} of the bundle", base + offset, len(data), offset + size)
-        name = data[name_at:position].decode("utf-8", "backslashreplace")
-        yield BundleEntry(name, offset, memoryview(data)[offset : offset + size])
+        name = bytes(data[name_at:position]).decode("utf-8", "backslashreplace")
+        yield BundleEntry(name, offset, data[offset : offset + size]), position
 
 
-def _unpack(data: bytes, base: int) -> tuple[bytes, int]:
+def _unpack(data: memoryview, base: int, budget: UnpackingBudget) -> tuple[bytes, int]:
     """The plain bundle, and the bytes that the compressed one takes."""
     if len(data) < 8:
         raise _cut("the header of a compressed bundle", base, len(data), 8)
@@ -114,8 +164,7 @@ def _unpack(data: bytes, base: int) -> tuple[bytes, int]:
     size = total[0] if total else len(data)
     if not header_size <= size <= len(data):
         raise _cut("the compressed bundle", base, len(data), size)
-    if unpacked > MAX_UNPACKED:
-        raise _malformed("the unpacked bundle is too large", base + 8, f"{unpacked} bytes", f"at most {MAX_UNPACKED}")
+    budget.take(unpacked, base)
     plain = _decompress(method, data[header_size:size], unpacked, base)
     if len(plain) != unpacked:
         found = f"{len(plain)} bytes" + (" or more" if len(plain) > unpacked else "")
@@ -123,7 +172,7 @@ def _unpack(data: bytes, base: int) -> tuple[bytes, int]:
     return plain, size
 
 
-def _decompress(method: int, packed: bytes, unpacked: int, base: int) -> bytes:
+def _decompress(method: int, packed: memoryview, unpacked: int, base: int) -> bytes:
     """At most one byte more than `unpacked`, so that a wrong size is seen and memory stays bounded by what is real."""
     if method == _ZLIB:
         try:
@@ -141,31 +190,23 @@ def _decompress(method: int, packed: bytes, unpacked: int, base: int) -> bytes:
     )
 
 
-def _decompress_zstd(packed: bytes, unpacked: int, base: int) -> bytes:
-    decompressor, failure = _zstd(base)
+def _decompress_zstd(packed: memoryview, unpacked: int, base: int) -> bytes:
+    """Frame after frame, until there are as many bytes as are stated."""
+    if sys.version_info >= (3, 14):
+        from compression import zstd
+    else:
+        from backports import zstd
+    parts: list[bytes] = []
+    missing = unpacked
     try:
-        plain: bytes = decompressor(packed, unpacked + 1)
-    except failure as error:
+        while missing > 0 and len(packed) and len(parts) < _MOST_FRAMES:
+            size = zstd.get_frame_size(packed)
+            parts.append(zstd.ZstdDecompressor().decompress(packed[:size], missing + 1))
+            missing -= len(parts[-1])
+            packed = packed[size:]
+    except zstd.ZstdError as error:
         raise _malformed("zstd cannot unpack the bundle", base, str(error), "zstd data") from error
-    return plain
-
-
-def _zstd(base: int) -> tuple[Any, type[Exception]]:
-    """A bounded `decompress(data, limit)` and what it raises, from the standard library (3.14) or `zstandard`."""
-    try:
-        library = import_module("compression.zstd")
-        return lambda packed, limit: library.ZstdDecompressor().decompress(packed, limit), library.ZstdError
-    except ImportError:
-        pass
-    try:
-        package = import_module("zstandard")
-    except ImportError as error:
-        raise UnimplementedError(
-            "this is an offload bundle compressed with zstd, which this Python cannot unpack",
-            where=f"file offset {base}",
-            next_step='pip install "hipgraph_cb[zstd]", or build with -no-offload-compress',
-        ) from error
-    return lambda packed, limit: package.ZstdDecompressor().stream_reader(packed).read(limit), package.ZstdError
+    return b"".join(parts)
 
 
 def _malformed(why: str, offset: int, found: str, allowed: str) -> InvalidArgumentError:

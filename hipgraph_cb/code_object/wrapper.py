@@ -58,11 +58,11 @@ class Wrapper:
     identifier: str
     isa: str | None
     exports: tuple[WrappedExport, ...]
-    modules: tuple[tuple[int, bytes], ...]
+    modules: tuple[tuple[int, memoryview], ...]
 
 
-def is_wrapper(data: bytes) -> bool:
-    return data[:4] in _FORMS
+def is_wrapper(data: bytes | memoryview) -> bool:
+    return bytes(data[:4]) in _FORMS
 
 
 def wrapper_size(header: bytes) -> int:
@@ -70,7 +70,7 @@ def wrapper_size(header: bytes) -> int:
     return HEADER_SIZE + _content_size(header)
 
 
-def read_wrapper(data: bytes) -> Wrapper:
+def read_wrapper(data: bytes | memoryview) -> Wrapper:
     """Read a wrapper whole; bytes after its stated size are ignored.
 
     Raises:
@@ -87,17 +87,18 @@ def read_wrapper(data: bytes) -> Wrapper:
             allowed=f"at least {size}",
             next_step="the file is truncated; build or copy it again",
         )
-    form = _FORMS[data[:4]]
-    root = Reader(data[HEADER_SIZE : HEADER_SIZE + size], HEADER_SIZE).root(data[:4])
+    identifier = bytes(data[:4])
+    form = _FORMS[identifier]
+    root = Reader(memoryview(data)[HEADER_SIZE : HEADER_SIZE + size], HEADER_SIZE).root(identifier)
     modules = tuple(_module(table, index) for index, table in enumerate(root.tables(form.modules, "modules")))
     exports = tuple(
         _export(table, index, form, len(modules)) for index, table in enumerate(root.tables(form.exports, "exports"))
     )
     isa = root.text(0, "isa") if form.name_is_symbol else None
-    return Wrapper(data[:4].decode(), isa, exports, modules)
+    return Wrapper(identifier.decode(), isa, exports, modules)
 
 
-def _content_size(data: bytes) -> int:
+def _content_size(data: bytes | memoryview) -> int:
     if len(data) < HEADER_SIZE:
         raise InvalidArgumentError(
             "the wrapper is shorter than its header",
@@ -120,7 +121,7 @@ def _content_size(data: bytes) -> int:
     return int(size)
 
 
-def _module(table: Table, index: int) -> tuple[int, bytes]:
+def _module(table: Table, index: int) -> tuple[int, memoryview]:
     offset, image = table.blob(0, f"modules[{index}].image")
     if not image:
         raise _wrong("a module has no image", f"modules[{index}]", "no bytes", "a code object")

@@ -135,9 +135,12 @@ class Device(Resource):
         self.check_open("load")
         text(label)
         data, label = _code_object_bytes(source, label)
+        from dataclasses import replace
+
         from hipgraph_cb.code_object.verify import verify
 
-        return self._load(verify(data, target=self.target, limits=self.limits), label)
+        verified = verify(data, target=self.target, limits=self.limits)
+        return self._load(replace(verified, container=None), label)  # what else the file holds is not kept
 
     def command_buffer(
         self,

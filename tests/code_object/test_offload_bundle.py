@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import struct
-import sys
 from pathlib import Path
 
 import pytest
-import zstandard
-from support.containers import HOST_ENTRY, bundle, compressed, hip_entry
+from support.containers import HOST_ENTRY, bundle, compressed, hip_entry, zstd
 
 from hipgraph_cb.code_object.offload_bundle import read_bundle, stated_target
-from hipgraph_cb.errors import HipGraphError, InvalidArgumentError, OutOfRangeError, UnimplementedError
+from hipgraph_cb.errors import (
+    HipGraphError,
+    InvalidArgumentError,
+    OutOfRangeError,
+    ResourceExhaustedError,
+    UnimplementedError,
+)
 
 CORPUS = Path(__file__).parents[1] / "fixtures" / "corpus" / "clang"
 PLAIN = bundle((HOST_ENTRY, b""), (hip_entry("gfx90a"), b"first"), (hip_entry("gfx942:xnack+"), b"second"))
@@ -43,7 +47,7 @@ def test_a_zlib_bundle_of_any_header_version_holds_the_plain_one(version: int) -
 
 def test_a_zstd_bundle_made_by_clang_holds_what_the_zstd_library_finds() -> None:
     data = (CORPUS / "h_hip.cbundle").read_bytes()
-    plain = zstandard.ZstdDecompressor().decompress(data[24:])
+    plain = zstd.decompress(data[24:])
     assert contents(data) == contents(plain)
     assert [target for _, target, _ in contents(data)] == [None, "gfx1100", "gfx90a"]
 
@@ -119,12 +123,66 @@ def test_another_unpacked_size_than_stated(difference: int) -> None:
     )
 
 
-def test_a_stated_size_of_gigabytes_is_refused_before_unpacking() -> None:
-    assert message(compressed(PLAIN, unpacked=0xFFFFFFFF)) == (
-        "malformed offload bundle: the unpacked bundle is too large\n"
-        "  where: file offset 8\n"
-        "  found: 4294967295 bytes\n"
-        "  allowed: at most 1073741824\n"
+def test_a_stated_size_beyond_the_budget_of_the_file_is_refused_before_unpacking() -> None:
+    data = compressed(PLAIN, unpacked=0xFFFFFFFF)
+    assert message(data, ResourceExhaustedError) == (
+        "the compressed bundles of the file unpack to too much\n"
+        "  where: file offset 0\n"
+        "  found: 4294967295 bytes more, after 0\n"
+        f"  allowed: {(64 << 20) + 16 * len(data)} bytes in all, 16 times the file and 64 MiB\n"
+        "  next: unpack the bundle with clang-offload-bundler, and give the code object"
+    )
+
+
+@pytest.mark.parametrize("frames", [2, 3, 100])
+def test_a_zstd_bundle_of_several_frames_is_read_whole(frames: int) -> None:
+    step = -(-len(PLAIN) // frames)
+    packed = b"".join(zstd.compress(PLAIN[start : start + step]) for start in range(0, len(PLAIN), step))
+    assert contents(compressed(PLAIN, method=1, packed=packed)) == contents(PLAIN)
+
+
+def test_a_skippable_frame_of_a_zstd_bundle_is_skipped() -> None:
+    skippable = struct.pack("<II", 0x184D2A50, 4) + b"1234"
+    packed = zstd.compress(PLAIN[:50]) + skippable + zstd.compress(PLAIN[50:])
+    assert contents(compressed(PLAIN, method=1, packed=packed)) == contents(PLAIN)
+
+
+def test_a_zstd_bundle_that_ends_before_its_last_frame() -> None:
+    packed = zstd.compress(PLAIN[:5000])
+    assert message(compressed(PLAIN, method=1, packed=packed)).splitlines()[2] == "  found: 5000 bytes"
+    packed = zstd.compress(PLAIN[:50]) + zstd.compress(PLAIN[50:])[:-1]
+    assert message(compressed(PLAIN, method=1, packed=packed)).startswith(
+        "malformed offload bundle: zstd cannot unpack the bundle\n  where: file offset 0\n"
+    )
+
+
+def test_more_entries_than_a_bundler_writes() -> None:
+    name = b"host"
+    row = struct.pack("<QQQ", 0, 0, len(name)) + name
+    data = b"__CLANG_OFFLOAD_BUNDLE__" + struct.pack("<Q", 4097) + 4097 * row
+    assert message(data) == (
+        "malformed offload bundle: it has too many entries\n"
+        f"  where: file offset {32 + 4096 * len(row)}\n"
+        "  found: 4097\n"
+        "  allowed: at most 4096\n"
+        "  next: the file is truncated or was edited; build it again"
+    )
+
+
+@pytest.mark.parametrize(("copies", "refused"), [(16, False), (20, True)])
+def test_entries_may_share_bytes_within_bounds(copies: int, refused: bool) -> None:
+    data = bytearray(bundle(*[("a", b"1")] * copies, alignment=64))
+    size = len(data)
+    for row in range(32, 32 + 25 * copies, 25):
+        struct.pack_into("<QQ", data, row, 0, size)
+    if not refused:
+        assert contents(bytes(data)) == [("a", None, bytes(data))] * copies
+        return
+    assert message(bytes(data)) == (
+        "malformed offload bundle: its entries overlap\n"
+        "  where: file offset 0\n"
+        f"  found: entries of {copies * size} bytes in all\n"
+        f"  allowed: at most 16 times the {size} of the bundle\n"
         "  next: the file is truncated or was edited; build it again"
     )
 
@@ -158,16 +216,6 @@ def test_an_unknown_header_version_is_named() -> None:
         "  found: version 4\n"
         "  allowed: versions 1 to 3\n"
         "  next: build with -no-offload-compress"
-    )
-
-
-def test_without_a_zstd_library_the_message_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("compression.zstd", "zstandard"):
-        monkeypatch.setitem(sys.modules, name, None)
-    assert message((CORPUS / "h_hip.cbundle").read_bytes(), UnimplementedError) == (
-        "this is an offload bundle compressed with zstd, which this Python cannot unpack\n"
-        "  where: file offset 0\n"
-        '  next: pip install "hipgraph_cb[zstd]", or build with -no-offload-compress'
     )
 
 

@@ -4,12 +4,18 @@ from __future__ import annotations
 
 import hashlib
 import struct
+import sys
 import zlib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 import flatbuffers
+
+if sys.version_info >= (3, 14):
+    from compression import zstd
+else:
+    from backports import zstd
 
 BUNDLE_MAGIC = b"__CLANG_OFFLOAD_BUNDLE__"
 HOST_ENTRY = "host-x86_64-unknown-linux--"
@@ -160,7 +166,7 @@ def hip_entry(target: str) -> str:
 
 def compressed(plain: bytes, *, version: int = 2, method: int = 0, packed: bytes | None = None, **fields: int) -> bytes:
     """A compressed bundle; keywords `total` and `unpacked` override what the header says."""
-    body = zlib.compress(plain) if packed is None else packed
+    body = packed if packed is not None else zstd.compress(plain) if method == 1 else zlib.compress(plain)
     digest = hashlib.md5(plain, usedforsecurity=False).digest()[:8]
     size = {1: 20, 2: 24, 3: 32}.get(version, 24)
     total, unpacked = fields.get("total", size + len(body)), fields.get("unpacked", len(plain))

@@ -131,7 +131,7 @@ class _Watcher:
             parameters = {each.offset: each for each in verified.exports[command.export].layout.parameters}
             for offset, place in command.pointers:
                 parameter = parameters[offset]
-                stated.setdefault(place, (parameter.label, numpy_type(parameter.type_name)))
+                stated.setdefault(place, (parameter.label, numpy_type(parameter.pointee)))
         for place in self._memory.places(index):
             yield place, *stated.get(place, ("target", None))
 

@@ -152,7 +152,7 @@ def _dtype(recording: Recording, index: int, key: Key) -> str:
     if not isinstance(command, (Dispatch, DispatchIndirect)):
         return BYTES
     layout = recording.resources.executables[command.executable].verified.export(command.export).layout
-    types = {parameter.offset: parameter.type_name for parameter in layout.parameters}
+    types = {parameter.offset: parameter.pointee for parameter in layout.parameters}
     for offset, place in command.pointers:
         if _is_in(place, key):
             return numpy_type(types[offset]) or BYTES

@@ -16,7 +16,15 @@ from typing import Any, NamedTuple
 from hipgraph_cb.code_object.metadata import ArgumentMetadata, KernelMetadata
 from hipgraph_cb.code_object.packing import NOT_POINTERS, Packer
 from hipgraph_cb.code_object.packing import packer as packer_for
-from hipgraph_cb.code_object.scalars import Encoder, ScalarError, encoder
+from hipgraph_cb.code_object.scalars import (
+    Encoder,
+    ScalarError,
+    encoder,
+    has_size,
+    is_float,
+    is_host_value,
+    named_value_type,
+)
 from hipgraph_cb.errors import InvalidArgumentError
 
 
@@ -62,6 +70,18 @@ class Parameter:
         if self.type_name:
             return f"{name}: {self.type_name}"
         return f"{name}: pointer" if self.kind is ParameterKind.POINTER else f"{name}: untyped {self.size} bytes"
+
+    @property
+    def may_be_pointer(self) -> bool:
+        """Whether device memory may be given for it. Some libraries pass addresses by value, as 64-bit numbers."""
+        if self.kind is ParameterKind.VALUE:
+            return self.size == POINTER_SIZE and not is_float(self.size, self.type_name)
+        return self.kind is ParameterKind.POINTER
+
+    @property
+    def pointee(self) -> str | None:
+        """The type of what a pointer points to, as the metadata names the pointer; None for an address by value."""
+        return self.type_name if self.kind is ParameterKind.POINTER else None
 
 
 class HiddenArgument(NamedTuple):
@@ -133,8 +153,9 @@ class KernargLayout:
     def pack(self, values: Sequence[object]) -> PackedArguments:
         """Lay out one value for each parameter, in order.
 
-        A value that stands for a pointer is returned in `pointers` as it is, for the caller to resolve; None and 0 are
-        null pointers and appear in no list. Everything else is written by the rules of `scalars.encoder`.
+        A value that stands for a pointer is returned in `pointers` as it is, for the caller to resolve, and so is
+        device memory that is given for a 64-bit value; None and 0 are null pointers and appear in no list. Everything
+        else is written by the rules of `scalars.encoder`.
 
         Raises:
             InvalidArgumentError: wrong count, size or type; the signature and what was given are part of the message.
@@ -149,7 +170,9 @@ class KernargLayout:
                 pass  # a number that does not fit: said below
         packed = self._pack_each(values)
         if types not in self.packers and len(self.packers) < MOST_PACKERS:
-            self.packers[types] = packer_for(self.parameters, self._are_pointers, self.size, types)
+            given = {offset for offset, _ in packed.pointers}
+            are_pointers = [row.kind is ParameterKind.POINTER or row.offset in given for row in self.parameters]
+            self.packers[types] = packer_for(self.parameters, are_pointers, self.size, types)
         return packed
 
     def _pack_each(self, values: Sequence[object]) -> PackedArguments:
@@ -163,7 +186,9 @@ class KernargLayout:
                 try:
                     block[offset:end] = encode(value)
                 except ScalarError as error:
-                    raise self._wrong_value(values, offset, error.found, error.allowed) from None
+                    if offset not in self.addresses_by_value or is_host_value(value):
+                        raise self._wrong_value(values, offset, error.found, error.allowed) from None
+                    pointers.append((offset, value))
             elif value is None or (type(value) is int and value == 0):
                 continue
             elif type(value) in NOT_POINTERS:
@@ -208,8 +233,10 @@ class KernargLayout:
         return {}
 
     @cached_property
-    def _are_pointers(self) -> tuple[bool, ...]:
-        return tuple(parameter.kind is ParameterKind.POINTER for parameter in self.parameters)
+    def addresses_by_value(self) -> frozenset[int]:
+        """The offsets of the by-value arguments that device memory may be given for."""
+        rows = [row for row in self.parameters if row.kind is not ParameterKind.POINTER and row.may_be_pointer]
+        return frozenset(row.offset for row in rows)
 
     @cached_property
     def _writers(self) -> tuple[tuple[int, int, Encoder | None], ...]:
@@ -267,10 +294,18 @@ def _parameter(index: int, argument: ArgumentMetadata) -> Parameter:
         argument.size,
         kind,
         argument.value_kind,
-        argument.type_name or None,
-        argument.access,
-        argument.is_const,
+        argument.type_name or _by_value_type(kind, argument),
+        argument.access if kind is ParameterKind.POINTER else None,
+        argument.is_const and kind is ParameterKind.POINTER,
     )
+
+
+def _by_value_type(kind: ParameterKind, argument: ArgumentMetadata) -> str | None:
+    """The type name that `.value_type` stands for: of the value, or of what the pointer points to."""
+    name = named_value_type(argument.value_type)
+    if name is None or (kind is ParameterKind.VALUE and not has_size(argument.size, name)):
+        return None
+    return f"{name}*" if kind is ParameterKind.POINTER else name
 
 
 def _encoder(layout: KernargLayout, parameter: Parameter) -> Encoder:

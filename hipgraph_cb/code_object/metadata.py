@@ -43,6 +43,7 @@ _ARGUMENT_TYPES: dict[str, type] = {
     ".size": int,
     ".value_kind": str,
     ".type_name": str,
+    ".value_type": str,
     ".address_space": str,
     ".access": str,
     ".actual_access": str,
@@ -80,6 +81,7 @@ class ArgumentMetadata(NamedTuple):
     access: str | None = None
     alignment: int | None = None
     is_const: bool = False
+    value_type: str | None = None
 
     @property
     def is_hidden(self) -> bool:
@@ -315,6 +317,7 @@ def _argument(row: Any, path: str) -> ArgumentMetadata:
         get(".actual_access") or get(".access"),
         alignment,
         get(".is_const", False),
+        get(".value_type"),
     )
 
 

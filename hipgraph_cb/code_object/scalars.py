@@ -8,6 +8,20 @@ from collections.abc import Callable
 from hipgraph_cb.abi.c_types import C_TYPES, FLOAT, FLOAT_LETTERS, INTEGER_LETTERS, SIGNED, UNSIGNED
 
 _UNTYPED = "untyped"
+# `.value_type` as older compilers write it, in the words of `.type_name`.
+_VALUE_TYPES = {
+    "i8": "char",
+    "u8": "uchar",
+    "i16": "short",
+    "u16": "ushort",
+    "i32": "int",
+    "u32": "uint",
+    "i64": "long",
+    "u64": "ulong",
+    "f16": "half",
+    "f32": "float",
+    "f64": "double",
+}
 _FLOAT_FORMATS = {(size, kind): letter for size, letter in FLOAT_LETTERS.items() for kind in (FLOAT, _UNTYPED)}
 _INTEGER_FORMATS = {
     (size, kind): letter.lower() if kind == SIGNED else letter
@@ -62,6 +76,32 @@ def number_format(size: int, type_name: str | None, number: type) -> str | None:
     if number is int:
         return _INTEGER_FORMATS.get((size, _kind(size, type_name)))
     return _FLOAT_FORMATS.get((size, _kind(size, type_name))) if number is float else None
+
+
+def named_value_type(value_type: str | None) -> str | None:
+    """A `.value_type` in the words of `.type_name`; None for a struct and for what is not known."""
+    return _VALUE_TYPES.get(value_type or "")
+
+
+def is_float(size: int, type_name: str | None) -> bool:
+    """Whether the type name says that a value of this size is a floating-point number."""
+    return _kind(size, type_name) == FLOAT
+
+
+def has_size(size: int, type_name: str) -> bool:
+    """Whether a value of this type has this size."""
+    return C_TYPES[type_name].size == size
+
+
+def is_host_value(value: object) -> bool:
+    """Whether `value` is a number or other bytes of the host, or at least nothing that could be device memory."""
+    if value is None or isinstance(value, (bool, int, float, complex, str, list, tuple, dict, set)):
+        return True
+    try:
+        memoryview(value)  # type: ignore[arg-type]  # the buffer protocol is not a static type before 3.12
+    except (TypeError, ValueError, BufferError):
+        return False
+    return True
 
 
 def _kind(size: int, type_name: str | None) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from hipgraph_cb.code_object.kernel_args import ParameterKind
+from hipgraph_cb.code_object.kernel_args import KernargLayout, ParameterKind
 from hipgraph_cb.hip.api import bindings
 from hipgraph_cb.hip.fills import FillKernel, FillParameters
 from hipgraph_cb.hip.node_parameters import KernelParameters, MemsetParameters
@@ -62,7 +62,8 @@ class CommandArguments:
         self._addresses = resources.addresses
         self._fill_kernel = fill_kernel
         self._fills = MemsetParameters() if fill_kernel is None else FillParameters(fill_kernel)
-        self._kernels: dict[tuple[int, str], KernelParameters] = {}
+        self._kernels: dict[tuple[int, str, tuple[int, ...]], KernelParameters] = {}
+        self._addresses_by_value: dict[tuple[int, str], frozenset[int]] = {}
         kinds = bindings().hipMemcpyKind
         self._host_to_device = kinds.hipMemcpyHostToDevice
         self._device_to_device = kinds.hipMemcpyDeviceToDevice
@@ -91,7 +92,13 @@ class CommandArguments:
 
     def _launch(self, model: Dispatch, launches: Launches) -> Launch:
         executable, export, count, size, dynamic_lds, _, pointers, _, _ = model
-        kernel = self._kernels.get((executable, export)) or self._new_kernel(executable, export)
+        by_value = self._addresses_by_value.get((executable, export))
+        if by_value is None:
+            by_value = self._addresses_by_value[executable, export] = self._layout(
+                executable, export
+            ).addresses_by_value
+        given = tuple([offset for offset, _ in pointers if offset in by_value]) if by_value else ()
+        kernel = self._kernels.get((executable, export, given)) or self._new_kernel(executable, export, given)
         alike = launches.get(id(pointers))
         if alike is not None and alike.kernel is kernel:
             addresses = alike.addresses
@@ -140,13 +147,17 @@ class CommandArguments:
         table = nested_table(command, self._resources.objects, self.slots)
         return CommandArguments(self._resources, table or None, self._fill_kernel)
 
-    def _new_kernel(self, executable_id: int, export: str) -> KernelParameters:
-        executable = self._resources.executables[executable_id]
-        layout = executable.verified.exports[export].layout
-        places = [(row.offset, row.kind is ParameterKind.POINTER) for row in layout.parameters]
-        kernel = KernelParameters(executable.function(export), places, layout.size)
-        self._kernels[executable_id, export] = kernel
+    def _new_kernel(self, executable: int, export: str, given: tuple[int, ...]) -> KernelParameters:
+        """Parameters of a kernel; `given` are the offsets of by-value arguments that hold addresses."""
+        layout = self._layout(executable, export)
+        places = [(row.offset, row.kind is ParameterKind.POINTER or row.offset in given) for row in layout.parameters]
+        function = self._resources.executables[executable].function(export)
+        kernel = self._kernels[executable, export, given] = KernelParameters(function, places, layout.size)
         return kernel
+
+    def _layout(self, executable: int, export: str) -> KernargLayout:
+        layout: KernargLayout = self._resources.executables[executable].verified.exports[export].layout
+        return layout
 
 
 _PREPARATIONS: dict[type[Command], Callable[[CommandArguments, Any], tuple[Any, ...]]] = {

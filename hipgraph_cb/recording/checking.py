@@ -279,9 +279,9 @@ class _Kernel:
         values = bytearray(layout.size)
         pointers = []
         for parameter in layout.parameters:
-            if parameter.kind is ParameterKind.POINTER:
+            if parameter.may_be_pointer:
                 pointers.append(parameter.offset)
-            else:
+            if parameter.kind is not ParameterKind.POINTER:
                 values[parameter.offset : parameter.offset + parameter.size] = b"\xff" * parameter.size
         self.offsets = frozenset(pointers)
         self._reserved = ~int.from_bytes(values, "little")

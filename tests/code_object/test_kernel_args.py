@@ -261,3 +261,44 @@ def test_a_constant_is_a_word_of_32_bits(constant):
     assert str(caught.value) == (
         f"k: a constant is no 32-bit word\n  found: the number {constant}\n  allowed: -2147483648 to 4294967295"
     )
+
+
+def test_a_value_type_names_the_type_where_no_type_name_does():
+    rows = [
+        elf.argument(0, 8, "global_buffer", address_space="global", value_type="f32"),
+        elf.argument(8, 4, value_type="f32"),
+        elf.argument(12, 4, value_type="u32"),
+        elf.argument(16, 8, value_type="u32"),
+        elf.argument(24, 4, value_type="struct"),
+        elf.argument(28, 4, value_type="f32", type_name="uint"),
+    ]
+    kernel = layout_of(*rows)
+    labels = ["float*", "float", "uint", "untyped 8 bytes", "untyped 4 bytes", "uint"]
+    assert [row.label for row in kernel.parameters] == [f"arg{index}: {text}" for index, text in enumerate(labels)]
+    assert kernel.pack([0, 1, 1, 0, 0, 0]).block[8:16] == struct.pack("<fI", 1, 1)
+    with pytest.raises(InvalidArgumentError, match=r"the float 1\.5"):
+        kernel.pack([0, 1, 1.5, 0, 0, 0])
+
+
+@pytest.mark.parametrize(
+    ("size", "keys", "taken"),
+    [
+        (8, {}, True),
+        (8, {"value_type": "u64"}, True),
+        (8, {"type_name": "ulong"}, True),
+        (8, {"value_type": "struct"}, True),
+        (8, {"value_type": "f64"}, False),
+        (8, {"type_name": "double"}, False),
+        (4, {}, False),
+        (16, {}, False),
+    ],
+)
+def test_memory_is_taken_for_values_of_eight_bytes_that_are_no_floats(size, keys, taken):
+    kernel, memory = layout_of(elf.argument(0, size, **keys)), object()
+    if taken:
+        for _ in range(2):
+            assert kernel.pack([memory]) == (bytes(size), ((0, memory),))
+        assert kernel.pack([7]) == (struct.pack("<Q", 7), ())
+    else:
+        with pytest.raises(InvalidArgumentError, match=r"argument 0 .* does not fit"):
+            kernel.pack([memory])

@@ -24,6 +24,8 @@ from hipgraph_cb.code_object.target_id import TargetId
 from hipgraph_cb.errors import InvalidArgumentError, OutOfRangeError
 
 _ZIP_MAGIC = b"PK\x03\x04"
+MOST_PROGRAM_HEADERS = 1024
+"""Linkers write about ten; whatever lies at an address is looked for in all of them."""
 
 
 class Segment(NamedTuple):
@@ -195,6 +197,8 @@ def _bad_header(what: str, offset: int, found: str, allowed: str) -> InvalidArgu
 def _read_segments(data: bytes) -> tuple[Segment, ...]:
     table = struct.unpack_from("<Q", data, 32)[0]
     stride, count = struct.unpack_from("<HH", data, 54)
+    if count > MOST_PROGRAM_HEADERS:
+        raise _bad_header("there are too many program headers", 56, str(count), f"at most {MOST_PROGRAM_HEADERS}")
     if count and stride < elf.PROGRAM_HEADER.size:
         raise _bad_header("program headers are too small", 54, f"{stride} bytes each", f">= {elf.PROGRAM_HEADER.size}")
     if table + count * stride > len(data):

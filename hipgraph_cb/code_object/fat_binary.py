@@ -21,6 +21,8 @@ SECTION_NAME = b".hip_fatbin"
 REGISTRATION_MAGIC, REGISTRATION_VERSION = 0x48495046, 1
 _ANY_MAGIC = re.compile(BUNDLE_MAGIC + b"|" + COMPRESSED_MAGIC)
 _REGISTRATION = struct.Struct("<IIQQ")
+# Compilers pad bundles to pages; far more of them are an attempt at wasting time.
+_FEW_BUNDLES, _LEAST_BUNDLE = 64, 512
 
 
 def is_host_elf(data: bytes | memoryview) -> bool:
@@ -59,11 +61,19 @@ def read_fat_binary(data: bytes | memoryview) -> list[tuple[int, tuple[BundleEnt
     view, budget = memoryview(data), UnpackingBudget(len(data))
     start, size = _find_section(view)
     section = view[: start + size]
-    bundles = []
+    bundles: list[tuple[int, tuple[BundleEntry, ...]]] = []
     # Bundles are padded to pages, so the next one is wherever its magic is.
     found = _ANY_MAGIC.search(section, start)
     while found is not None:
         position = found.start()
+        if len(bundles) == _FEW_BUNDLES + size // _LEAST_BUNDLE:
+            raise InvalidArgumentError(
+                "the .hip_fatbin section holds too many bundles",
+                where=f"file offset {position}",
+                found=f"more than {len(bundles)} in {size} bytes",
+                allowed=f"{_FEW_BUNDLES}, and one for each {_LEAST_BUNDLE} bytes",
+                next_step="the file was edited; build it again",
+            )
         entries, length = read_bundle(section[position:], position, budget)
         bundles.append((position, entries))
         found = _ANY_MAGIC.search(section, position + length)

@@ -19,14 +19,26 @@ _COUNTS |= {0xD9: (1, 0, 0), 0xDA: (2, 0, 0), 0xDB: (4, 0, 0)}
 _COUNTS |= {0xDC: (2, 0, 1), 0xDD: (4, 0, 1), 0xDE: (2, 0, 2), 0xDF: (4, 0, 2)}
 
 
+# Whatever begins a map or an array; as a byte of something else it is rare enough.
+_CONTAINERS = bytes([*range(0x80, 0xA0), 0xDC, 0xDD, 0xDE, 0xDF])
+_FEW_CONTAINERS, _LEAST_CONTAINER = 4096, 8
+
+
 def check_claims(data: bytes) -> None:
-    """Refuse bytes that claim more elements than they hold.
+    """Refuse bytes that claim more elements than they hold, or that are hardly more than maps and arrays.
 
     Raises:
-        InvalidArgumentError: a size or count exceeds the bytes; the place is an offset into `data`.
+        InvalidArgumentError: a size or count exceeds the bytes, or there are more maps and arrays than any metadata
+            has in so many bytes; the place is an offset into `data`.
     """
-    if _may_claim_more_than(len(data), data):
+    most = len(data) - len(data.translate(None, _CONTAINERS))
+    if most > _allowed_containers(len(data)) or _may_claim_more_than(len(data), data):
         check_structure(data)
+
+
+def _allowed_containers(size: int) -> int:
+    """A map of one byte takes 64 in memory, and a call of ours; those of metadata have a dozen bytes and more."""
+    return _FEW_CONTAINERS + size // _LEAST_CONTAINER
 
 
 def _may_claim_more_than(limit: int, data: bytes) -> bool:
@@ -42,7 +54,7 @@ def _may_claim_more_than(limit: int, data: bytes) -> bool:
 
 def check_structure(data: bytes) -> None:
     """Walk one value that should fill `data`. Raises InvalidArgumentError at the first item that does not fit."""
-    position, missing = 0, 1
+    position, missing, containers, most = 0, 1, 0, _allowed_containers(len(data))
     while missing:
         if position >= len(data):
             raise _malformed("the bytes end before the value does", position)
@@ -50,6 +62,14 @@ def check_structure(data: bytes) -> None:
         size, elements = _item(data, position)
         position += size
         missing += elements - 1
+        containers += data[start] in _CONTAINERS
+        if containers > most:
+            raise InvalidArgumentError(
+                "the metadata note has too many maps and arrays",
+                found=f"more than {most} in {len(data)} bytes",
+                allowed=f"{_FEW_CONTAINERS}, and one for each {_LEAST_CONTAINER} bytes",
+                next_step="the file was edited; build it again",
+            )
         if position > len(data) or missing > len(data) - position:
             raise _malformed("a size or count exceeds the bytes that are left", start)
     if position != len(data):

@@ -23,6 +23,9 @@ _LIMIT = 1 << 32
 # No number in a file makes anybody allocate more than this for one dispatch; real kernels stay far below.
 MAX_KERNARG_SIZE = 1 << 20
 
+# The required keys of a kernel take 114 bytes, so what lists more kernels is not metadata.
+_FEW_KERNELS, _LEAST_KERNEL = 64, 100
+
 # Keys whose type matters, by map. Other keys are skipped, whatever they hold.
 _KERNEL_TYPES: dict[str, type] = {
     ".name": str,
@@ -154,6 +157,12 @@ def parse_metadata(note: bytes, prefix: str = "") -> Metadata:
     rows, target = root[_KERNELS], root.get(_TARGET)
     if not isinstance(rows, list):
         raise _wrong("the list of kernels is not an array", _KERNELS, rows, "an array of maps")
+    most = _FEW_KERNELS + len(note) // _LEAST_KERNEL
+    if len(rows) > most:
+        where, allowed = _KERNELS, f"at most {most} in a note of {len(note)} bytes"
+        raise InvalidArgumentError(
+            "the list of kernels is too long", where=where, found=str(len(rows)), allowed=allowed
+        )
     if target is not None and not isinstance(target, str):
         raise _wrong("the target is not a string", _TARGET, target, "a string")
     kernels: list[KernelMetadata] = []

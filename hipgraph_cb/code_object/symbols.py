@@ -64,7 +64,7 @@ def dynamic_symbols(code_object: CodeObject, dynamic: dict[int, int]) -> tuple[S
     strings = code_object.data[start : start + size]
     length = _symbol_count(code_object, dynamic) * elf.SYMBOL.size
     table = code_object.file_offset(dynamic[elf.DT_SYMTAB], length, "the dynamic symbol table")
-    return _read_table(code_object.data[table : table + length], strings, ".dynsym")
+    return _read_table(code_object.data[table : table + length], strings, ".dynsym", len(code_object.data))
 
 
 def dynamic_relocations(code_object: CodeObject, dynamic: dict[int, int]) -> tuple[Relocation, ...]:
@@ -90,19 +90,32 @@ def _static_table(data: bytes) -> tuple[Symbol, ...]:
         if kind == elf.SHT_SYMTAB and link < count:
             strings_offset, strings_size = sections[link][4:6]
             strings = data[strings_offset : strings_offset + strings_size]
-            return _read_table(data[offset : offset + size // elf.SYMBOL.size * elf.SYMBOL.size], strings, ".symtab")
+            return _read_table(data[offset : offset + size], strings, ".symtab", len(data))
     return ()
 
 
-def _read_table(table: bytes, strings: bytes, where: str) -> tuple[Symbol, ...]:
+def _read_table(table: bytes, strings: bytes, where: str, budget: int) -> tuple[Symbol, ...]:
+    """All rows. Names may share bytes, so a small table could hold gigabytes of them: `budget` is what it may hold."""
     usable = len(table) // elf.SYMBOL.size * elf.SYMBOL.size
-    return tuple(
-        Symbol(_text_at(strings, name, where), value, size, info & 15, section)
-        for name, info, _, section, value, size in elf.SYMBOL.iter_unpack(table[:usable])
-    )
+    symbols = []
+    left = budget
+    for name, info, _, section, value, size in elf.SYMBOL.iter_unpack(table[:usable]):
+        end = _end_of_text(strings, name, where)
+        left -= end - name
+        if left < 0:
+            raise InvalidArgumentError(
+                "the symbol names overlap",
+                where=where,
+                found=f"more than {budget} bytes of names, in {len(strings)} bytes of strings",
+                allowed=f"at most the {budget} bytes of the file",
+                next_step="the file was edited; build it again",
+            )
+        text = strings[name:end].decode("utf-8", "replace")
+        symbols.append(Symbol(text, value, size, info & 15, section))
+    return tuple(symbols)
 
 
-def _text_at(strings: bytes, offset: int, where: str) -> str:
+def _end_of_text(strings: bytes, offset: int, where: str) -> int:
     end = strings.find(b"\0", offset)
     if offset >= len(strings) or end < 0:
         raise InvalidArgumentError(
@@ -111,7 +124,7 @@ def _text_at(strings: bytes, offset: int, where: str) -> str:
             found=f"offset {offset}",
             allowed=f"below {len(strings)}",
         )
-    return strings[offset:end].decode("utf-8", "replace")
+    return end
 
 
 def _symbol_count(code_object: CodeObject, dynamic: dict[int, int]) -> int:

@@ -216,11 +216,17 @@ def _unique_string_keys(pairs: list[tuple[Any, Any]]) -> dict[str, Any]:
     try:
         "".join(found)  # the quickest question whether all of them are strings
     except TypeError:
-        key = next(key for key in found if not isinstance(key, str))
-        raise InvalidArgumentError("a metadata map has a key that is no string", found=repr(key)[:200]) from None
+        _refuse_other_keys(found)
     if len(found) != len(pairs):
         _refuse_repeated([key for key, _ in pairs])
     return found
+
+
+def _refuse_other_keys(found: dict[Any, Any]) -> None:
+    """Maps that are read have no key but strings; those of other tools are skipped, whatever they hold."""
+    if not _CHECKED_KEYS.isdisjoint(found):
+        key = next(key for key in found if not isinstance(key, str))
+        raise InvalidArgumentError("a metadata map has a key that is no string", found=repr(key)[:200])
 
 
 def _refuse_repeated(keys: list[str]) -> None:

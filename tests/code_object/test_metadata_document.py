@@ -136,6 +136,12 @@ def test_bytes_that_are_not_one_map_are_refused(note):
         parse_metadata(note)
 
 
+def test_a_map_that_is_not_read_may_have_any_keys():
+    """Tensile keeps the options of a kernel in the root, `AssertSizeMultiple: {3: 32}` among them."""
+    root = elf.document(VECTOR_ADD) | {"custom.config": {"AssertSizeMultiple": {3: 32}, "Others": {None: 1, b"x": 2}}}
+    assert [kernel.name for kernel in parsed(root).kernels] == ["vector_add"]
+
+
 @pytest.mark.parametrize("key", ["amdhsa.kernels", "amdhsa.target", ".offset"])
 def test_a_repeated_key_is_refused(key):
     with pytest.raises(InvalidArgumentError) as caught:

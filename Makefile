@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test test-long test-producers check docs bench wheels fixtures clean
+.PHONY: demo test test-long test-producers test-libraries check docs bench wheels fixtures clean
 
 $(VENV)/.runtime: pyproject.toml
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
@@ -18,10 +18,10 @@ demo: $(VENV)/.runtime
 	$(BIN)/hipgraph-cb demo
 
 test: $(VENV)/.dev
-	$(BIN)/python -m pytest -n 2 -m "not long and not producers" tests
+	$(BIN)/python -m pytest -n 2 -m "not long and not producers and not libraries" tests
 
 test-long: $(VENV)/.dev
-	$(BIN)/python -m pytest -n 2 -m "not producers" tests
+	$(BIN)/python -m pytest -n 2 -m "not producers and not libraries" tests
 
 # Other compilers, in an environment of their own: about 1.5 GB. They compile for gfx942 without a GPU.
 PRODUCERS := .venv-producers
@@ -34,6 +34,10 @@ $(PRODUCERS)/.done: pyproject.toml
 
 test-producers: $(PRODUCERS)/.done
 	$(PRODUCERS)/bin/python -m pytest -m producers tests
+
+# Real libraries of kernels, fetched by apt-get and pip: 480 MB once, kept in the user's cache folder.
+test-libraries: $(VENV)/.dev
+	$(BIN)/python -m pytest -m libraries tests/libraries
 
 docs: $(VENV)/.dev
 	$(BIN)/sphinx-build --quiet --fail-on-warning --keep-going -d build/doctrees docs build/docs

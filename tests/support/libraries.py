@@ -1,0 +1,90 @@
+"""Real libraries of kernels, fetched once by the machine's own package clients and kept outside the tree.
+
+Versions are pinned, so that a result means the same next month; a version that is no longer published is an error, and
+then the pin has to move. About 480 MB are fetched in all, and 2 GB kept.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import tempfile
+import zipfile
+from pathlib import Path
+from typing import NamedTuple
+
+from support.tools import require_tool
+
+_KEYRING = "/usr/share/keyrings/debian-archive-keyring.gpg"
+
+
+class Package(NamedTuple):
+    """`client`: `apt` or `pip`; `processors`: those whose code objects are kept, by their file names."""
+
+    client: str
+    name: str
+    version: str
+    processors: tuple[str, ...]
+
+
+PACKAGES = (
+    Package("apt", "librocblas4", "6.4.4-4", ("gfx90a",)),
+    Package("apt", "libhipblaslt1", "7.1.1+dfsg-4", ("gfx90a",)),
+    Package("pip", "amd-aiter", "0.1.7.post2.dev18", ("gfx942",)),
+)
+
+
+def code_objects(package: Package) -> list[Path]:
+    """The files of a package that hold code objects, fetched if they are not in the cache."""
+    cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "hipgraph_cb" / "libraries"
+    folder = cache / f"{package.name}_{package.version}"
+    if not folder.exists():
+        cache.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(dir=cache) as scratch:
+            parts = Path(scratch) / "parts"
+            parts.mkdir()
+            (_from_apt if package.client == "apt" else _from_pip)(package, Path(scratch), parts)
+            parts.rename(folder)
+    return sorted(file for file in folder.rglob("*") if file.suffix in (".co", ".hsaco"))
+
+
+def _from_apt(package: Package, scratch: Path, parts: Path) -> None:
+    """From Debian's unstable suite at the mirror that this machine uses, with a list of packages of its own."""
+    require_tool("apt-get", "apt")
+    form = ["apt-get", "indextargets", "--format", "$(LABEL) $(REPO_URI)", "Created-By: Packages"]
+    rows = [line.split() for line in _output(form).splitlines()]
+    mirror = next(uri for label, uri in (row for row in rows if len(row) == 2) if label == "Debian")
+    (scratch / "sources.list").write_text(f"deb [signed-by={_KEYRING}] {mirror} sid main\n")
+    for folder in ("state/lists/partial", "cache/archives/partial"):
+        (scratch / folder).mkdir(parents=True)
+    options = {
+        "Dir::State": scratch / "state",
+        "Dir::State::status": "/var/lib/dpkg/status",
+        "Dir::Cache": scratch / "cache",
+        "Dir::Etc::sourcelist": scratch / "sources.list",
+        "Dir::Etc::sourceparts": "-",
+        "APT::Sandbox::User": "root",
+    }
+    apt = ["apt-get", "-q", *(f"-o{key}={value}" for key, value in options.items())]
+    subprocess.run([*apt, "update"], check=True, stdout=subprocess.DEVNULL)
+    subprocess.run([*apt, "download", f"{package.name}={package.version}"], check=True, cwd=scratch)
+    (archive,) = scratch.glob("*.deb")
+    with subprocess.Popen(["dpkg-deb", "--fsys-tarfile", archive], stdout=subprocess.PIPE) as stream:
+        wanted = [f"*{processor}*" for processor in package.processors]
+        subprocess.run(["tar", "-x", "-C", parts, "--wildcards", *wanted], check=True, stdin=stream.stdout)
+
+
+def _from_pip(package: Package, scratch: Path, parts: Path) -> None:
+    pip = [sys.executable, "-m", "pip", "download", "--quiet", "--disable-pip-version-check", "--no-deps"]
+    command = [*pip, "--only-binary=:all:", "-d", scratch, f"{package.name}=={package.version}"]
+    subprocess.run(command, check=True)
+    (archive,) = scratch.glob("*.whl")
+    with zipfile.ZipFile(archive) as wheel:
+        for name in wheel.namelist():
+            if any(processor in name for processor in package.processors):
+                wheel.extract(name, parts)
+
+
+def _output(command: list[str]) -> str:
+    return subprocess.run(command, check=True, capture_output=True, text=True).stdout

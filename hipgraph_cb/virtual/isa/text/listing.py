@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from hipgraph_cb.code_object.kernel_descriptor import DESCRIPTOR_SIZE, KernelDescriptor
+from hipgraph_cb.abi.kernel_descriptor import DESCRIPTOR_SIZE, KernelDescriptor
 from hipgraph_cb.code_object.verify import VerifiedExecutable
 from hipgraph_cb.errors import IncompatibleError
 from hipgraph_cb.virtual.isa.targets.gfx9.decode import TARGETS, UnknownInstruction, decode

@@ -61,7 +61,7 @@ class AddressMap:
 
         Open buffers come first, then those made last.
         """
-        near = [known for known in reversed(self._known) if known.distance(address) < _FAR]
+        near = [known for known in reversed(tuple(self._known)) if known.distance(address) < _FAR]
         if not near:
             return None
         nearest = min(near, key=lambda known: (known.distance(address) > 0, not known.is_open, known.distance(address)))

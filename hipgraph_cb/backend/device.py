@@ -6,6 +6,8 @@ import itertools
 import logging
 import time
 import weakref
+from abc import abstractmethod
+from threading import get_ident
 from typing import Any, TypeVar
 
 from hipgraph_cb.backend.address_map import AddressMap
@@ -37,6 +39,7 @@ class BackendDevice(Device):
     """
 
     def __init__(self, ordinal: int, is_virtual: bool) -> None:
+        super().__init__()
         self.ordinal = ordinal
         self.is_virtual = is_virtual
         self.backlog = Backlog()
@@ -76,15 +79,26 @@ class BackendDevice(Device):
             raise failure
 
     def _release(self) -> None:
-        children = list(self._children.values())
-        for kind in (Program, Executable, Buffer, Event, Stream):
-            for child in reversed(children):
-                if isinstance(child, kind):
-                    _close(child)
-        self._drain()
-        for queue in self.queues:
-            queue.release()
-        self.queues.clear()
+        """Calls of other threads end first, within the timeout; what one of them still uses goes with its end."""
+        deadline = None if self.timeout is None else time.monotonic() + self.timeout
+        try:
+            self.calls.wait_for_others(deadline)
+            self._close_all(Program)
+            for queue in tuple(self.queues):
+                queue.calls.wait_for_others(deadline)
+        finally:
+            for kind in (Program, Executable, Buffer, Event, Stream):
+                self._close_all(kind)
+            self._drain()
+            for queue in tuple(self.queues):
+                queue.release()
+            self.queues.clear()
+
+    def _close_all(self, kind: type) -> None:
+        children = [reference() for reference in self._children.valuerefs()]
+        for child in reversed(children):
+            if isinstance(child, Resource) and isinstance(child, kind):
+                _close(child)
 
     def _wait(self, timeout: float | None) -> None:
         deadline = None if timeout is None else time.monotonic() + timeout
@@ -96,12 +110,33 @@ class BackendDevice(Device):
     def _adopt(self, child: Child) -> Child:
         """Note what was made from this device, so that it goes with it."""
         self._children[next(self._numbers)] = child
+        if self._closed:  # by a finalizer in the middle of the call
+            _close(child)
+            raise self.closed_error(f"a new {child.kind}")
         if isinstance(child, Buffer):
             self.address_map.note(child)
         return child
 
     def _add_queue(self, queue: QueueType) -> QueueType:
         self.queues.append(queue)
+        return queue
+
+    @abstractmethod
+    def queue_of(self, stream: Any) -> Any:
+        """The queue behind whatever `replay(stream=...)` takes."""
+
+    def enter_queue(self, stream: Any) -> Any:
+        """The queue behind a stream, for a call that has to leave it; it goes after that, whoever closes the stream."""
+        queue = self.queue_of(stream)
+        queue.calls.append(get_ident())
+        try:
+            if isinstance(stream, QueueStream):
+                stream.check_open("replay")
+        except BaseException:
+            queue.calls.remove(get_ident())
+            if queue.is_given_back:
+                queue.release_if_unused()
+            raise
         return queue
 
     def _queue_of_stream(self, stream: QueueStream) -> Any:

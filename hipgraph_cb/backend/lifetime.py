@@ -7,12 +7,14 @@ and so is memory that it was bound to before. Each sweep releases what is done. 
 from __future__ import annotations
 
 import weakref
+from collections import deque
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:
     from hipgraph_cb.backend.queue import LaunchQueue
     from hipgraph_cb.recording.bindings import BoundRange
+    from hipgraph_cb.runtime.calls import Calls
 
 
 class ReleasingApi(Protocol):
@@ -70,7 +72,10 @@ FIRST_SWEEP = 64
 
 
 class Retired(Protocol):
-    """Something that nobody will use again, but launches may."""
+    """Something that nobody will use again, but launches may, and calls that are in progress."""
+
+    @property
+    def calls(self) -> Calls | None: ...
 
     @property
     def tickets(self) -> dict[LaunchQueue, int]: ...
@@ -82,17 +87,21 @@ class Needs(Retired, Protocol):
     """What the launches of a program need.
 
     Attributes:
+        calls: those that use it.
         is_let_go: whether the program was closed, or taken by the garbage collector.
     """
 
     is_let_go: bool
+
+    @property
+    def calls(self) -> Calls: ...
 
 
 class Backlog:
     """The retired things of one device. Safe to enter from a finalizer at any moment: it takes no lock."""
 
     def __init__(self) -> None:
-        self._waiting: list[Retired] = []
+        self._waiting: deque[Retired] = deque()
         self._next_sweep = FIRST_SWEEP
 
     def __len__(self) -> int:
@@ -108,7 +117,7 @@ class Backlog:
 
         A sweep follows when the backlog has doubled, so that retiring costs the same however much is waiting.
         """
-        for queue in retired.tickets:
+        for queue in tuple(retired.tickets):
             queue.refresh()
         if _is_done(retired):
             retired.release()
@@ -120,10 +129,13 @@ class Backlog:
 
     def sweep(self) -> None:
         """Give back whatever is done."""
-        for queue in {queue for retired in tuple(self._waiting) for queue in retired.tickets}:
+        for queue in {queue for retired in tuple(self._waiting) for queue in tuple(retired.tickets)}:
             queue.refresh()
-        waiting, self._waiting = self._waiting, []
-        for retired in waiting:
+        for _ in range(len(self._waiting)):
+            try:
+                retired = self._waiting.popleft()  # nobody else has it now
+            except IndexError:  # other threads sweep too
+                return
             if _is_done(retired):
                 retired.release()
             else:
@@ -138,7 +150,9 @@ def forget_done(tickets: dict[LaunchQueue, int]) -> None:
 
 
 def _is_done(retired: Retired) -> bool:
-    return all(queue.is_done(ticket) for queue, ticket in retired.tickets.items())
+    if retired.calls:  # before the tickets: a call that is over has its ticket
+        return False
+    return all(queue.is_done(ticket) for queue, ticket in tuple(retired.tickets.items()))
 
 
 class RetiredHandles:
@@ -147,6 +161,8 @@ class RetiredHandles:
     Attributes:
         tickets: the last launch on each queue that used it.
     """
+
+    calls = None
 
     def __init__(self, tickets: dict[LaunchQueue, int], handles: list[Handle]) -> None:
         self.tickets = tickets
@@ -157,5 +173,5 @@ class RetiredHandles:
 
 
 def handles_of(table: Mapping[int, BoundRange]) -> list[Handle]:
-    """What keeps the memory of a table alive."""
-    return [bound.buffer.handle for bound in table.values()]
+    """What keeps the memory of a table alive. Raises FailedPreconditionError where a buffer was closed just now."""
+    return [bound.buffer.held("replay") for bound in table.values()]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from typing import TYPE_CHECKING
 
 from hipgraph_cb.backend.lifetime import Handle
@@ -11,6 +12,9 @@ from hipgraph_cb.runtime.device import Device
 from hipgraph_cb.runtime.executable import Executable
 
 if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
     from hipgraph_cb.backend.device import BackendDevice
 
 
@@ -29,8 +33,32 @@ class OwnedBuffer(Buffer):
 
     def check_open(self, action: str) -> None:
         """As the base says. A `__del__` may come when the collector has taken the memory already."""
-        if self._closed or (self.handle is not None and not self.handle.is_alive):
+        self.held(action)
+
+    def held(self, action: str) -> Handle:
+        """The handle, for as long as the memory is used: another thread may close the buffer meanwhile.
+
+        Raises:
+            FailedPreconditionError: it is closed.
+        """
+        handle = self.handle
+        if self._closed or handle is None or not handle.is_alive:
             raise self.closed_error(action)
+        return handle
+
+    def _write(self, offset: int, host: NDArray[np.uint8]) -> None:
+        handle = self.held("write")
+        self._settle()
+        self._copy(self._address + offset, host, handle, to_host=False)
+
+    def _read(self, offset: int, host: NDArray[np.uint8]) -> None:
+        handle = self.held("to_host")
+        self._settle()
+        self._copy(self._address + offset, host, handle, to_host=True)
+
+    @abstractmethod
+    def _copy(self, address: int, host: NDArray[np.uint8], keep: Handle, to_host: bool) -> None:
+        """Copy between host memory and the device address; `keep` keeps it alive until this returns."""
 
     def _settle(self) -> None:
         self._device.wait_for_queues()
@@ -48,11 +76,11 @@ class OwnedExecutable(Executable):
         super().__init__(device, verified, label)
         self.handle = None
 
-    def _loaded(self) -> Handle:
-        """The handle, if it is open."""
+    def held(self, action: str = "executable") -> Handle:
+        """The handle, for as long as the code is used. Raises FailedPreconditionError where it is closed."""
         handle = self.handle
-        if handle is None:
-            raise self.closed_error("executable")
+        if self._closed or handle is None:
+            raise self.closed_error(action)
         return handle
 
     def _release(self) -> None:

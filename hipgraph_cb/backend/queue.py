@@ -12,6 +12,7 @@ from collections.abc import Callable
 from numbers import Real
 
 from hipgraph_cb.errors import DeadlineExceededError, HipGraphError, InvalidArgumentError
+from hipgraph_cb.runtime.calls import Calls
 
 FIRST_PAUSE = 50e-6
 LONGEST_PAUSE = 1e-3
@@ -24,20 +25,23 @@ class LaunchQueue(ABC):
 
     Attributes:
         name: as messages call it.
+        calls: those that enqueue, or are about to.
         lock: held while something is enqueued and its ticket is taken.
         enqueued: the ticket of the last thing enqueued.
         last_work: what that was, for messages.
+        is_given_back: whether the runtime's object goes, or has gone.
     """
 
     def __init__(self, name: str) -> None:
         self.name = name
+        self.calls = Calls()
         self.lock = threading.Lock()
         self.enqueued = 0
         self.last_work = "nothing"
         self._done = 0
         self._failure: HipGraphError | None = None
         self._polling = threading.Lock()
-        self._is_given_back = False
+        self.is_given_back = False
 
     @property
     def busy(self) -> bool:
@@ -72,19 +76,23 @@ class LaunchQueue(ABC):
         if not self._polling.acquire(blocking=False):
             return not self.busy
         try:
-            if self._is_given_back:
+            if self.is_given_back:
                 self._done = self.enqueued
                 return True
             return self._poll()
         finally:
             self._polling.release()
-            if self._is_given_back:
-                self._release()
+            if self.is_given_back:
+                self.release_if_unused()
 
     def release(self) -> None:
-        """Give the runtime's object back if it is ours: now, or when the poll ends that another thread is in."""
-        self._is_given_back = True
-        if self._polling.acquire(blocking=False):
+        """Give the runtime's object back if it is ours: now, or when the last call or poll ends that is in progress."""
+        self.is_given_back = True
+        self.release_if_unused()
+
+    def release_if_unused(self) -> None:
+        """To be called by a call that has left a queue which `is_given_back`."""
+        if not self.calls and self._polling.acquire(blocking=False):
             self._polling.release()
             self._release()
 

@@ -50,23 +50,19 @@ class BoundResources(Generic[ExecutableKind]):
         objects = self.objects = table.complete(substitutes)
         for buffer in table.buffers.values():
             live_buffer = own(objects[buffer.id], kinds[0], device, f"buffer {buffer.name}")
+            self.handles.append(live_buffer.held("program"))
             self.addresses[buffer.id] = live_buffer.address
-            self._keep(live_buffer)
             if live_buffer.is_imported:
                 self.imported.append(live_buffer)
         for executable in table.executables.values():
             live_executable = own(objects[executable.id], kinds[1], device, f"executable {executable.name}")
+            self.handles.append(live_executable.held("program"))
             self.executables[executable.id] = live_executable
-            self._keep(live_executable)
 
     def of(self, recording: Recording) -> dict[int | str, Any]:
         """The same objects as substitutes for a program of another recording over this resource table."""
         table = recording.resources
         return {id: self.objects[id] for id in (*table.buffers, *table.executables, *table.events)}
-
-    def _keep(self, resource: OwnedBuffer | OwnedExecutable) -> None:
-        if resource.handle is not None:
-            self.handles.append(resource.handle)
 
 
 def own(value: Any, kind: type[Any], device: Device, where: str) -> Any:

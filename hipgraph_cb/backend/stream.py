@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import weakref
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from hipgraph_cb.backend.queue import LaunchQueue, seconds
@@ -55,6 +56,7 @@ class AbandonedQueue:
     """A queue that nobody can enqueue to any more; it goes when it is idle."""
 
     def __init__(self, queue: LaunchQueue, queues: list[LaunchQueue]) -> None:
+        self.calls = queue.calls
         self._queue = queue
         self._queues = queues
 
@@ -63,7 +65,7 @@ class AbandonedQueue:
         return {self._queue: self._queue.enqueued}
 
     def release(self) -> None:
-        if self._queue in self._queues:
+        with suppress(ValueError):  # the device was closed before
             self._queues.remove(self._queue)
         self._queue.release()
         failure = self._queue.take_failure()

@@ -40,7 +40,7 @@ class Watched:
 
     def alike(self, recording: Recording) -> Program:
         """A program of another recording over the same resources, made in the same way."""
-        return self.program.device._program(recording, self.resources.of(recording), self.options)
+        return self.program.device._make_program(recording, self.resources.of(recording), self.options)
 
 
 class Written:

@@ -82,7 +82,7 @@ class HipApi:
             self.make_current()
             self.call(name, handle)
         except (HipError, UnavailableError) as error:
-            logger.warning("a release failed and counts as done: %s", error)
+            logger.warning("a release failed and counts as done: %s", str(error))  # not the frames behind it
 
     def make_current(self) -> None:
         """Make this device the current one of the calling thread, where there is a choice."""

@@ -36,17 +36,13 @@ class HipBuffer(OwnedBuffer):
         native = device.api.call("hipMalloc", size, where=where)
         return cls(device, size, int(native), Handle(device.api, int(native), "hipFree"), label)
 
-    def _write(self, offset: int, host: NDArray[np.uint8]) -> None:
-        self._settle()
-        kind = bindings().hipMemcpyKind.hipMemcpyHostToDevice
-        destination = self._address + offset
-        self._device.api.call("hipMemcpy", destination, host.ctypes.data, host.nbytes, kind, where=self.describe())
-
-    def _read(self, offset: int, host: NDArray[np.uint8]) -> None:
-        self._settle()
-        kind = bindings().hipMemcpyKind.hipMemcpyDeviceToHost
-        source = self._address + offset
-        self._device.api.call("hipMemcpy", host.ctypes.data, source, host.nbytes, kind, where=self.describe())
+    def _copy(self, address: int, host: NDArray[np.uint8], keep: Handle, to_host: bool) -> None:
+        kinds = bindings().hipMemcpyKind
+        if to_host:
+            arguments = (host.ctypes.data, address, host.nbytes, kinds.hipMemcpyDeviceToHost)
+        else:
+            arguments = (address, host.ctypes.data, host.nbytes, kinds.hipMemcpyHostToDevice)
+        self._device.api.call("hipMemcpy", *arguments, where=self.describe())
 
 
 class ImportedBuffer(ForeignBuffer, HipBuffer):

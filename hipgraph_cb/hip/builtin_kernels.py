@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
@@ -29,6 +30,7 @@ class BuiltinKernel:
         self._name = name
         self._verified = verified
         self.handle: Handle | None = None
+        self._loading = threading.RLock()
         self.function = 0
         self.export: VerifiedExport
 
@@ -39,21 +41,23 @@ class BuiltinKernel:
             UnavailableError: there is none for this target.
             HipError: HIP refused it.
         """
-        if self.handle is None:
-            verified, where = self._verified(), f"the {self._name} kernel"
-            native = self._api.call("hipModuleLoadData", verified.data, where=where)
-            handle = Handle(self._api, native, "hipModuleUnload", keep=verified.data)
-            try:
-                self.function = int(self._api.call("hipModuleGetFunction", native, self._name.encode(), where=where))
-            except BaseException:
-                handle.release()
-                raise
-            self.export = verified.exports[self._name]
-            self.handle = handle
-        return self.handle
+        with self._loading:
+            if self.handle is None:
+                self.handle = self._load()
+            return self.handle
+
+    def _load(self) -> Handle:
+        verified, where = self._verified(), f"the {self._name} kernel"
+        native = self._api.call("hipModuleLoadData", verified.data, where=where)
+        handle = Handle(self._api, native, "hipModuleUnload", keep=verified.data)
+        try:
+            self.function = int(self._api.call("hipModuleGetFunction", native, self._name.encode(), where=where))
+        except BaseException:
+            handle.release()
+            raise
+        self.export = verified.exports[self._name]
+        return handle
 
     def release(self) -> None:
-        """Give the module back."""
-        if self.handle is not None:
-            self.handle.release()
-            self.handle = None
+        """Give the module back, once no program holds it."""
+        self.handle = None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -51,6 +52,7 @@ class HipDevice(BackendDevice):
         super().__init__(ordinal, is_virtual)
         self.api = HipApi(ordinal, self.address_map.explained(fault_report))
         self._foreign: dict[int, Queue] = {}
+        self._foreign_lock = threading.RLock()
         self._check_ordinal()
         properties = self.api.call("hipGetDeviceProperties", ordinal)
         self.name = _text(properties.name)
@@ -102,7 +104,6 @@ class HipDevice(BackendDevice):
     def _program(
         self, recording: Recording, resources: Mapping[int | str, Any] | None, options: ProgramOptions
     ) -> HipProgram:
-        self.check_open("program")
         self.backlog.sweep()
         return self._adopt(HipProgram(self, recording, resources, options))
 
@@ -123,6 +124,11 @@ class HipDevice(BackendDevice):
         self.api.make_current()
         native = self.api.call("hipStreamCreateWithFlags", STREAM_NON_BLOCKING)
         return self._add_queue(Queue(self.api, native, name, Handle(self.api, native, "hipStreamDestroy")))
+
+    def enter_queue(self, stream: Any) -> Queue:
+        with self._foreign_lock:  # a queue that is not in use may be forgotten
+            queue: Queue = super().enter_queue(stream)
+            return queue
 
     def _foreign_queue(self, stream: Any) -> Queue:
         try:
@@ -152,7 +158,7 @@ class HipDevice(BackendDevice):
 
     def _forget_idle_foreign_queues(self) -> None:
         for address, queue in list(self._foreign.items()):
-            if not queue.busy and not queue.failed:
+            if not (queue.busy or queue.failed or queue.calls):
                 del self._foreign[address]
                 self.queues.remove(queue)
 

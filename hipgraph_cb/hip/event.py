@@ -32,5 +32,12 @@ class HipEvent(Event):
         """What hip-python takes as an event; a program that uses it holds the handle too."""
         return self._native
 
+    def held(self, action: str) -> Handle:
+        """The handle, for as long as the event is used. Raises FailedPreconditionError where it is closed."""
+        handle = self.handle
+        if self._closed or handle is None:
+            raise self.closed_error(action)
+        return handle
+
     def _release(self) -> None:
         self.handle = None

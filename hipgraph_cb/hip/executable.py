@@ -31,14 +31,14 @@ class HipExecutable(OwnedExecutable):
         """The address of the hipFunction_t of a kernel, asked for once."""
         function = self._functions.get(export)
         if function is None:
-            module = self._loaded()
+            module = self.held()
             where = f"kernel {export} of {self.describe()}"
             native = self._device.api.call("hipModuleGetFunction", module.native, export.encode(), where=where)
             function = self._functions[export] = int(native)
         return function
 
     def _global(self, name: str) -> HipBuffer:
-        module = self._loaded()
+        module = self.held("global_")
         try:
             address, size = self._device.api.call("hipModuleGetGlobal", module.native, name.encode())
         except HipError as error:

@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Any
 
 from hipgraph_cb.backend.events import EventRecord
 from hipgraph_cb.backend.imported import check_bound
-from hipgraph_cb.backend.lifetime import RetiredHandles, forget_done
+from hipgraph_cb.backend.lifetime import RetiredHandles, forget_done, handles_of
 from hipgraph_cb.backend.modes import check_mode
+from hipgraph_cb.backend.program import BackendProgram
 from hipgraph_cb.backend.resources import BoundResources
 from hipgraph_cb.backend.supported import check_supported
-from hipgraph_cb.backend.watching import replay_checked
 from hipgraph_cb.backend.write_sets import Watched
 from hipgraph_cb.errors import FailedPreconditionError, HipGraphError
 from hipgraph_cb.hip.buffer import HipBuffer
@@ -26,32 +26,34 @@ from hipgraph_cb.hip.graph_nodes import IN_GRAPHS
 from hipgraph_cb.hip.indirect import IndirectLauncher
 from hipgraph_cb.hip.joins import Joiner
 from hipgraph_cb.hip.partition import Scope, contains, steps_of
+from hipgraph_cb.hip.queue import Queue
 from hipgraph_cb.hip.rebinding import SlotRecord
 from hipgraph_cb.hip.runtime_dot import runtime_dot
 from hipgraph_cb.hip.stream_replay import StreamCalls
 from hipgraph_cb.hip.timing import CommandTimer
 from hipgraph_cb.recording.bindings import resolve
 from hipgraph_cb.recording.commands import Dispatch, DispatchIndirect, Fill
-from hipgraph_cb.runtime.program import Program
+from hipgraph_cb.runtime.calls import Calls
 
 if TYPE_CHECKING:
     from hipgraph_cb.backend.lifetime import Handle
     from hipgraph_cb.backend.queue import LaunchQueue
     from hipgraph_cb.hip.device import HipDevice
     from hipgraph_cb.hip.fills import FillKernel
-    from hipgraph_cb.hip.queue import Queue
     from hipgraph_cb.recording.bindings import BoundRange
-    from hipgraph_cb.recording.outputs import Check
     from hipgraph_cb.recording.profile import Span
     from hipgraph_cb.recording.recording import Recording
     from hipgraph_cb.runtime.options import ProgramOptions
 
 
-class HipProgram(Program):
+class HipProgram(BackendProgram[Queue]):
     """A recording as an executable HIP graph.
 
     With slots in use the graph is made at the first replay, when their memory is known; without, at once.
     """
+
+    _device: HipDevice
+    _needs: LaunchNeeds
 
     def __init__(
         self,
@@ -119,23 +121,10 @@ class HipProgram(Program):
         if not self._recording.resources.events:
             return None
         record = EventRecord(self._device, self._recording, self._resources, HipEvent)
-        handles = (event.handle for event in record.events.values())
-        self._resources.handles.extend(handle for handle in handles if handle is not None)
+        self._resources.handles.extend(event.held("program") for event in record.events.values())
         return record
 
-    def replay(
-        self,
-        stream: Any = None,
-        bindings: Sequence[Any] | None = None,
-        mode: str = "graph",
-        check: Check | None = None,
-    ) -> None:
-        if self._needs.is_let_go:
-            raise self.closed_error("replay")
-        if check is not None:
-            replay_checked(self._watched(), check, mode, stream, bindings)
-            return
-        queue = self._default_queue if stream is None else self._device.queue_of(stream)
+    def _enqueue(self, queue: Queue, bindings: Sequence[Any] | None, mode: str) -> None:
         if self._api.device_count > 1:
             self._api.make_current()
         for buffer in self._resources.imported:
@@ -158,9 +147,8 @@ class HipProgram(Program):
         return Watched(self, self._resources, self._options, table, self._has_slots and self._changes_nodes)
 
     def runtime_dot(self) -> str:
-        self.check_open("runtime_dot")
-        self._api.make_current()
-        with self._rebinding:
+        with self._in_call("runtime_dot"), self._rebinding:
+            self._api.make_current()
             arguments = self._arguments
             if arguments is None:
                 if self._has_slots:
@@ -172,8 +160,7 @@ class HipProgram(Program):
                 arguments = self._arguments_with()
             return runtime_dot(self._api, self._steps, self._joiner, arguments)
 
-    def _time_commands(self, bindings: Sequence[Any] | None) -> list[Span]:
-        queue = self._default_queue
+    def _time_on(self, queue: Queue, bindings: Sequence[Any] | None) -> list[Span]:
         self._api.make_current()
         with self._rebinding:
             if self._has_slots:
@@ -266,26 +253,29 @@ class HipProgram(Program):
         """Make the slots stand for what `bindings` says, for this replay and those after it."""
         slots, graphs = self._slots, self._needs.graphs
         if slots is None:
-            arguments = self._arguments_with(self._resolve(bindings))
+            table, handles = self._resolve(bindings)
+            arguments = self._arguments_with(table)
             if with_graph:
                 self._build(arguments)
             self._arguments = arguments
-            self._slots = slots = SlotRecord(self._recording, arguments, self._changes_nodes)
-            self._needs.bound_handles = slots.handles
+            self._slots = SlotRecord(self._recording, arguments, handles, self._changes_nodes)
+            self._needs.bound_handles = handles
             return
         former = slots.handles
-        table = slots.table if bindings is None else self._resolve(bindings)
+        table, handles = (slots.table, former) if bindings is None else self._resolve(bindings)
         check_bound(table.values())
         if not with_graph:
-            slots.take(table)
+            slots.take(table, handles)
         else:
-            slots.tell(self._build(slots.arguments) if graphs is None else graphs, table, self._build)
+            slots.tell(self._build(slots.arguments) if graphs is None else graphs, table, handles, self._build)
         if slots.handles is not former:
             self._needs.bound_handles = slots.handles
             self._device.backlog.retire(RetiredHandles(dict(self._needs.tickets), former))
 
-    def _resolve(self, bindings: Sequence[Any] | None) -> dict[int, BoundRange]:
-        return resolve(self._recording, bindings, objects=self._resources.objects, owner=self._device)
+    def _resolve(self, bindings: Sequence[Any] | None) -> tuple[Mapping[int, BoundRange], list[Handle]]:
+        """The table, and what keeps its memory alive."""
+        table = resolve(self._recording, bindings, objects=self._resources.objects, owner=self._device)
+        return table, handles_of(table)
 
     def _release(self) -> None:
         self._retire()
@@ -299,6 +289,7 @@ class LaunchNeeds:
         handles: of the memory and the modules that it names.
 
     Attributes:
+        calls: those that use it.
         tickets: the last launch on each queue.
         is_let_go: whether the program is closed or collected.
         executable: what hipGraphLaunch takes, where one graph is all there is; else None.
@@ -306,6 +297,7 @@ class LaunchNeeds:
     """
 
     def __init__(self, recording: Recording, handles: list[Handle]) -> None:
+        self.calls = Calls()
         self.tickets: dict[LaunchQueue, int] = {}
         self.is_let_go = False
         self.graphs: ProgramGraphs | None = None
@@ -335,6 +327,8 @@ class RetiredGraphs:
     Attributes:
         tickets: the last launch on each queue.
     """
+
+    calls = None
 
     def __init__(self, tickets: dict[LaunchQueue, int], graphs: ProgramGraphs) -> None:
         self.tickets = tickets

@@ -9,11 +9,11 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
-from hipgraph_cb.backend.lifetime import handles_of
 from hipgraph_cb.hip.commands import CommandArguments
 from hipgraph_cb.hip.graph import ProgramGraphs
 
 if TYPE_CHECKING:
+    from hipgraph_cb.backend.lifetime import Handle
     from hipgraph_cb.recording.bindings import BoundRange
     from hipgraph_cb.recording.recording import Recording
 
@@ -24,24 +24,27 @@ class SlotRecord:
     """The table that a program runs with: the one in its `arguments`.
 
     Args:
+        handles: what keeps the memory of the table alive.
         changes_nodes: whether the nodes of a graph may be changed; if not, it is made anew.
 
     Attributes:
         handles: what keeps the memory of the table alive.
     """
 
-    def __init__(self, recording: Recording, arguments: CommandArguments, changes_nodes: bool = True) -> None:
+    def __init__(
+        self, recording: Recording, arguments: CommandArguments, handles: list[Handle], changes_nodes: bool = True
+    ) -> None:
         self._changes_nodes = changes_nodes
         self._recording = recording
         self.arguments = arguments
         self._stale: set[int] = set()
-        self.handles = handles_of(arguments.slots)
+        self.handles = handles
 
     @property
     def table(self) -> Table:
         return self.arguments.slots
 
-    def take(self, table: Table) -> None:
+    def take(self, table: Table, handles: list[Handle]) -> None:
         """Let the slots stand for what `table` says; the graph has yet to hear of it."""
         before = self.arguments.slots
         changed = [slot for slot, bound in table.items() if bound != before[slot]]
@@ -49,16 +52,22 @@ class SlotRecord:
             for slot in changed:
                 self._stale.update(self._recording.slots[slot].commands)
             self.arguments.slots = table
-            self.handles = handles_of(table)
+            self.handles = handles
 
-    def tell(self, graphs: ProgramGraphs, table: Table, rebuild: Callable[[CommandArguments], ProgramGraphs]) -> None:
+    def tell(
+        self,
+        graphs: ProgramGraphs,
+        table: Table,
+        handles: list[Handle],
+        rebuild: Callable[[CommandArguments], ProgramGraphs],
+    ) -> None:
         """Take a table and change every node whose memory is another one now, or rebuild the graphs where that fails.
 
         Raises:
             HipError: HIP refused a change; the table of before stays in force.
         """
-        before, handles = self.arguments.slots, self.handles
-        self.take(table)
+        before, handles_before = self.arguments.slots, self.handles
+        self.take(table, handles)
         touched = sorted(self._stale)
         if not touched:
             return
@@ -71,6 +80,6 @@ class SlotRecord:
                 rebuild(self.arguments)
                 self._stale.clear()
         except BaseException:
-            self.arguments.slots, self.handles = before, handles
+            self.arguments.slots, self.handles = before, handles_before
             self._stale.update(touched)
             raise

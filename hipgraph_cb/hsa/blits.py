@@ -8,6 +8,7 @@ from hipgraph_cb.backend.blits import code_object_for, most_lanes
 from hipgraph_cb.hsa.executable import KernelCode, find_kernel, load_code
 
 if TYPE_CHECKING:
+    from hipgraph_cb.backend.lifetime import Handle
     from hipgraph_cb.code_object.target_id import TargetId
     from hipgraph_cb.code_object.verify import VerifiedExecutable
     from hipgraph_cb.hsa.agents import Agent
@@ -24,16 +25,17 @@ class BlitKernels:
     """The kernels on one device.
 
     Attributes:
-        handle: keeps the code alive; programs that use it hold it too.
+        handle: keeps the code alive; programs that use it hold it too. None once the device is closed.
         most_lanes: work-items that one launch may have.
     """
 
     def __init__(self, api: HsaApi, agent: Agent) -> None:
         self._verified = blits_for(agent.target)
-        self.handle = load_code(api, agent, self._verified.data, "the kernels for fills and copies")
+        handle = load_code(api, agent, self._verified.data, "the kernels for fills and copies")
+        self.handle: Handle | None = handle
         self.most_lanes = most_lanes(agent.compute_units)
         self._kernels = {
-            name: find_kernel(api, agent, self.handle.native, export, f"kernel {name}")
+            name: find_kernel(api, agent, handle.native, export, f"kernel {name}")
             for name, export in self._verified.exports.items()
         }
 

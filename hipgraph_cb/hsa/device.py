@@ -23,6 +23,7 @@ from hipgraph_cb.hsa.queue import HsaQueue
 from hipgraph_cb.runtime.device import DEFAULT_TIMEOUT
 
 if TYPE_CHECKING:
+    from hipgraph_cb.backend.lifetime import Handle
     from hipgraph_cb.code_object.verify import VerifiedExecutable
     from hipgraph_cb.foreign.memory import ForeignMemory
     from hipgraph_cb.recording.recording import Recording
@@ -83,9 +84,16 @@ class HsaDevice(BackendDevice):
             "replay: not a stream", found=type(stream).__name__, allowed="a stream of this device"
         )
 
+    def held_blits(self) -> Handle:
+        """What keeps the kernels for fills and copies alive. Raises FailedPreconditionError once it is closed."""
+        handle = self.blits.handle
+        if handle is None:
+            raise self.closed_error("program")
+        return handle
+
     def _release(self) -> None:
         super()._release()
-        self.blits.handle.release()
+        self.blits.handle = None  # programs that a call still uses have it too
 
     def _allocate(self, size: int, label: str | None) -> HsaBuffer:
         return self._adopt(HsaBuffer.allocate(self, size, label))
@@ -105,7 +113,6 @@ class HsaDevice(BackendDevice):
     ) -> HsaProgram:
         """The options mean nothing here: a barrier is a bit in a packet, however wide the layers are, every replay
         writes its packets, and every fill is a kernel."""
-        self.check_open("program")
         self.backlog.sweep()
         return self._adopt(HsaProgram(self, recording, resources, options))
 

@@ -36,7 +36,7 @@ class HsaEvent(Event):
         return self._device
 
     def _release(self) -> None:
-        self.signal = None
+        """The signal goes with the last program that knows the event: a launch may still have to wait for it."""
 
 
 def new_signal(api: HsaApi, where: str | None = None) -> Handle:

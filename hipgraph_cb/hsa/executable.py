@@ -47,23 +47,25 @@ class HsaExecutable(OwnedExecutable):
     @property
     def code_ranges(self) -> tuple[CodeRange, ...]:
         """Where the loader put the code object in device memory."""
-        return code_ranges(self._device.api, self._loaded().native)
+        loaded = self.held("code_ranges")
+        return code_ranges(self._device.api, loaded.native)
 
     def kernel(self, export: str) -> KernelCode:
         """What packets need to know of a kernel, asked for once."""
         kernel = self._kernels.get(export)
         if kernel is None:
+            loaded = self.held()
             kernel = self._kernels[export] = find_kernel(
                 self._device.api,
                 self._device.agent,
-                self._loaded().native,
+                loaded.native,
                 self.verified.exports[export],
                 f"kernel {export} of {self.describe()}",
             )
         return kernel
 
     def _global(self, name: str) -> HsaBuffer:
-        loaded = self._loaded()
+        loaded = self.held("global_")
         api = self._device.api
         try:
             symbol = _symbol(api, self._device.agent, loaded.native, name, None)

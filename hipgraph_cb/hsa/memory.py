@@ -31,15 +31,9 @@ class HsaBuffer(OwnedBuffer):
         handle = _allocate(device.api, device.agent.device_pool, size, where)
         return cls(device, size, handle.native, handle, label)
 
-    def _write(self, offset: int, host: NDArray[np.uint8]) -> None:
-        self._settle()
-        target = self._address + offset
-        self._device.api.call("hsa_memory_copy", target, host.ctypes.data, host.nbytes, where=self.describe())
-
-    def _read(self, offset: int, host: NDArray[np.uint8]) -> None:
-        self._settle()
-        source = self._address + offset
-        self._device.api.call("hsa_memory_copy", host.ctypes.data, source, host.nbytes, where=self.describe())
+    def _copy(self, address: int, host: NDArray[np.uint8], keep: Handle, to_host: bool) -> None:
+        target, source = (host.ctypes.data, address) if to_host else (address, host.ctypes.data)
+        self._device.api.call("hsa_memory_copy", target, source, host.nbytes, where=self.describe())
 
 
 class HostMemory:

@@ -14,8 +14,8 @@ from hipgraph_cb.backend.events import EventRecord
 from hipgraph_cb.backend.imported import check_bound
 from hipgraph_cb.backend.lifetime import RetiredHandles, forget_done, handles_of
 from hipgraph_cb.backend.modes import check_mode
+from hipgraph_cb.backend.program import BackendProgram
 from hipgraph_cb.backend.resources import BoundResources
-from hipgraph_cb.backend.watching import replay_checked
 from hipgraph_cb.backend.write_sets import Watched
 from hipgraph_cb.errors import HipGraphError
 from hipgraph_cb.hsa.event import EventSignals, HsaEvent
@@ -23,11 +23,12 @@ from hipgraph_cb.hsa.executable import HsaExecutable
 from hipgraph_cb.hsa.instances import Instance, Instances, Packets
 from hipgraph_cb.hsa.lowering import Surroundings, lower, payload_room
 from hipgraph_cb.hsa.memory import HostMemory, HsaBuffer
+from hipgraph_cb.hsa.queue import HsaQueue
 from hipgraph_cb.hsa.timing import PacketTimer
 from hipgraph_cb.recording.bindings import resolve
 from hipgraph_cb.recording.commands import Location, Range
 from hipgraph_cb.recording.profile import Span
-from hipgraph_cb.runtime.program import Program
+from hipgraph_cb.runtime.calls import Calls
 
 if TYPE_CHECKING:
     from hipgraph_cb.backend.lifetime import Handle
@@ -35,15 +36,16 @@ if TYPE_CHECKING:
     from hipgraph_cb.hsa.device import HsaDevice
     from hipgraph_cb.hsa.executable import KernelCode
     from hipgraph_cb.hsa.packet_template import Image
-    from hipgraph_cb.hsa.queue import HsaQueue
     from hipgraph_cb.recording.bindings import BoundRange
-    from hipgraph_cb.recording.outputs import Check
     from hipgraph_cb.recording.recording import Recording
     from hipgraph_cb.runtime.options import ProgramOptions
 
 
-class HsaProgram(Program):
+class HsaProgram(BackendProgram[HsaQueue]):
     """A recording as AQL packets and kernel arguments."""
+
+    _device: HsaDevice
+    _needs: LaunchNeeds
 
     def __init__(
         self,
@@ -59,7 +61,7 @@ class HsaProgram(Program):
         self._work = "a program without a label" if self.label is None else f"program `{self.label}`"
         self._resources = BoundResources(device, recording, substitutes, (HsaBuffer, HsaExecutable))
         self._events = EventRecord(device, recording, self._resources, HsaEvent)
-        self._resources.handles.append(device.blits.handle)
+        self._resources.handles.append(device.held_blits())
         self._needs = LaunchNeeds(self._resources.handles)
         self._rebinding = threading.Lock()
         self._table: Mapping[int, BoundRange] = {}
@@ -77,20 +79,10 @@ class HsaProgram(Program):
     def device(self) -> HsaDevice:
         return self._device
 
-    def replay(
-        self,
-        stream: Any = None,
-        bindings: Sequence[Any] | None = None,
-        mode: str = "graph",
-        check: Check | None = None,
-    ) -> None:
-        if self._needs.is_let_go:
-            raise self.closed_error("replay")
-        if check is not None:
-            watched = Watched(self, self._resources, self._options, self._table)
-            replay_checked(watched, check, mode, stream, bindings)
-            return
-        queue = self._default_queue if stream is None else self._device.queue_of(stream)
+    def _watched(self) -> Watched:
+        return Watched(self, self._resources, self._options, self._table)
+
+    def _enqueue(self, queue: HsaQueue, bindings: Sequence[Any] | None, mode: str) -> None:
         check_mode(mode)
         for buffer in self._resources.imported:
             buffer.check_there()
@@ -106,10 +98,9 @@ class HsaProgram(Program):
                 self._launch_with_events(queue, self._bound_instance(bindings), words)
             self._events.note()
 
-    def _time_commands(self, bindings: Sequence[Any] | None) -> list[Span]:
+    def _time_on(self, queue: HsaQueue, bindings: Sequence[Any] | None) -> list[Span]:
         if not len(self._image.words):
             return [Span(0.0, 0.0)] * len(self._recording)
-        queue = self._default_queue
         with self._rebinding:
             self._events.check(self._work)
             signal = queue.enable_profiling()
@@ -131,12 +122,12 @@ class HsaProgram(Program):
         instances = self._needs.instances
         if not self._image.changes:
             return instances.shared()
-        table = self._resolve(bindings) if self._has_slots else self._table
+        table, handles = self._resolve(bindings) if self._has_slots else (self._table, [])
         number = self._table_number + (table is not self._table)
         instance = instances.take(self._device.timeout)
         instances.bind(instance, table, number, partial(self._place, table))
         if table is not self._table:
-            self._take(table)
+            self._take(table, handles)
         return instance
 
     def _launch_with_events(self, queue: HsaQueue, instance: Instance, words: Any) -> None:
@@ -182,21 +173,24 @@ class HsaProgram(Program):
         needs.instances = Instances(image, host_memory, device.blits.kernel, device.blits.most_lanes)
         return image
 
-    def _resolve(self, bindings: Sequence[Any] | None) -> Mapping[int, BoundRange]:
-        """The table that a replay with these bindings has: the very one of before where nothing changes."""
-        if self._table and bindings is None:
-            table = self._table
-        else:
-            table = resolve(self._recording, bindings, objects=self._resources.objects, owner=self._device)
-        check_bound(table.values())
-        return self._table if table == self._table else table
+    def _resolve(self, bindings: Sequence[Any] | None) -> tuple[Mapping[int, BoundRange], list[Handle]]:
+        """The table that a replay with these bindings has: the very one of before where nothing changes.
 
-    def _take(self, table: Mapping[int, BoundRange]) -> None:
+        With it comes what keeps its memory alive.
+        """
+        table, handles = self._table, self._needs.bound_handles
+        if not table or bindings is not None:
+            table = resolve(self._recording, bindings, objects=self._resources.objects, owner=self._device)
+            handles = handles_of(table)
+        check_bound(table.values())
+        return (self._table if table == self._table else table), handles
+
+    def _take(self, table: Mapping[int, BoundRange], handles: list[Handle]) -> None:
         """Let a table be that of further replays. What stood in the slots before may still be in use."""
         needs = self._needs
         self._table = table
         self._table_number += 1
-        before, needs.bound_handles = needs.bound_handles, handles_of(table)
+        before, needs.bound_handles = needs.bound_handles, handles
         if before:
             self._device.backlog.retire(RetiredHandles(dict(needs.tickets), before))
 
@@ -220,12 +214,14 @@ class LaunchNeeds:
         handles: of the memory and the code that the recording names.
 
     Attributes:
+        calls: those that use it.
         tickets: the last launch on each queue.
         is_let_go: whether the program is closed or collected.
         bound_handles: what keeps the memory in the slots alive.
     """
 
     def __init__(self, handles: list[Handle]) -> None:
+        self.calls = Calls()
         self.tickets: dict[LaunchQueue, int] = {}
         self.is_let_go = False
         self.payload: HostMemory | None = None

@@ -11,7 +11,9 @@ from __future__ import annotations
 
 import os
 from abc import abstractmethod
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from threading import get_ident
 from typing import TYPE_CHECKING, Any
 
 from hipgraph_cb.errors import (
@@ -21,6 +23,7 @@ from hipgraph_cb.errors import (
 )
 from hipgraph_cb.recording.validation import text
 from hipgraph_cb.runtime.buffer import Buffer, byte_count, host_bytes
+from hipgraph_cb.runtime.calls import Calls
 from hipgraph_cb.runtime.executable import Executable
 from hipgraph_cb.runtime.options import ProgramOptions
 from hipgraph_cb.runtime.resource import Resource
@@ -48,6 +51,7 @@ class Device(Resource):
         name, target, limits: what the runtime states.
         is_virtual: whether the kernels run on the CPU.
         timeout: seconds that a wait may take by default; None waits for ever.
+        calls: those that make something.
     """
 
     kind = "device"
@@ -58,6 +62,9 @@ class Device(Resource):
     ordinal: int
     is_virtual: bool
     timeout: float | None = DEFAULT_TIMEOUT
+
+    def __init__(self) -> None:
+        self.calls = Calls()
 
     def allocate(self, size: int, label: str | None = None) -> Buffer:
         """Uninitialised memory of `size` bytes, at least 1.
@@ -71,7 +78,8 @@ class Device(Resource):
         size = byte_count(size, "allocate", "size")
         if size == 0:
             raise InvalidArgumentError("allocate: a buffer needs at least one byte", found="0", allowed="1 or more")
-        return self._allocate(size, label)
+        with self._in_call("allocate"):
+            return self._allocate(size, label)
 
     def from_host(self, array: object, label: str | None = None) -> Buffer:
         """A new buffer with a copy of host data.
@@ -123,7 +131,8 @@ class Device(Resource):
                 found=f"device {foreign.device}",
                 allowed=f"device {self.ordinal}",
             )
-        return self._import(foreign, label)
+        with self._in_call("import_buffer"):
+            return self._import(foreign, label)
 
     def load(self, source: str | os.PathLike[str] | bytes, label: str | None = None) -> Executable:
         """Verify a code object for this device and load it. `source` is a path or the bytes.
@@ -140,7 +149,9 @@ class Device(Resource):
         from hipgraph_cb.code_object.verify import verify
 
         verified = verify(data, target=self.target, limits=self.limits)
-        return self._load(replace(verified, container=None), label)  # what else the file holds is not kept
+        with self._in_call("load"):
+            # What else the file holds is not kept.
+            return self._load(replace(verified, container=None), label)
 
     def command_buffer(
         self,
@@ -185,7 +196,7 @@ class Device(Resource):
             owner=self,
             hazards=hazards,
             dependencies=dependencies,
-            build=lambda recording: self._program(recording, None, options),
+            build=lambda recording: self._make_program(recording, None, options),
         )
 
     def program(
@@ -223,7 +234,7 @@ class Device(Resource):
                 found=type(resources).__name__,
                 allowed="a dict of buffers and executables by resource id or label",
             )
-        return self._program(recording, resources, ProgramOptions.checked(join, update, fill))
+        return self._make_program(recording, resources, ProgramOptions.checked(join, update, fill))
 
     def event(self, label: str | None = None) -> Event:
         """A new event, not signalled. Recordings signal it, reset it and wait for it; see `CommandBuffer`.
@@ -233,7 +244,8 @@ class Device(Resource):
         """
         self.check_open("event")
         text(label)
-        return self._event(label)
+        with self._in_call("event"):
+            return self._event(label)
 
     def stream(self, label: str | None = None) -> Stream:
         """A new stream.
@@ -243,7 +255,8 @@ class Device(Resource):
         """
         self.check_open("stream")
         text(label)
-        return self._stream(label)
+        with self._in_call("stream"):
+            return self._stream(label)
 
     @abstractmethod
     def synchronize(self, timeout: float | None = None) -> None:
@@ -259,6 +272,22 @@ class Device(Resource):
     def describe(self) -> str:
         """What messages call it: its backend and its ordinal."""
         return f"{self.backend} device {self.ordinal}"
+
+    @contextmanager
+    def _in_call(self, action: str) -> Iterator[None]:
+        """For making something: closing the device waits until it is there."""
+        self.calls.append(get_ident())
+        try:
+            self.check_open(action)
+            yield
+        finally:
+            self.calls.remove(get_ident())
+
+    def _make_program(
+        self, recording: Recording, resources: Mapping[int | str, Any] | None, options: ProgramOptions
+    ) -> Program:
+        with self._in_call("program"):
+            return self._program(recording, resources, options)
 
     @abstractmethod
     def _allocate(self, size: int, label: str | None) -> Buffer: ...

@@ -32,9 +32,14 @@ class Resource(ABC):
 
     def close(self) -> None:
         """Give the resource back; calling it again does nothing."""
-        if not self._closed:
-            self._closed = True
+        if self._is_first_to_close():
             self._release()
+
+    def _is_first_to_close(self) -> bool:
+        """Close for all further calls; whether this is the one call, of however many threads, that has to release."""
+        caller = object()
+        self._closed = True
+        return self.__dict__.setdefault("_closer", caller) is caller  # one step, so only one caller is the first
 
     def __enter__(self) -> Self:
         self.check_open("with")

@@ -67,6 +67,8 @@ def test_a_failure_seen_by_a_sweep_is_kept_for_the_next_wait():
 
 
 class Needs:
+    calls = None
+
     def __init__(self, queue, ticket):
         self.tickets = {queue: ticket}
         self.released = 0

@@ -10,8 +10,9 @@ from abc import abstractmethod
 from threading import get_ident
 from typing import Any, TypeVar
 
+from hipgraph_cb.backend.absence import Absence
 from hipgraph_cb.backend.address_map import AddressMap
-from hipgraph_cb.backend.lifetime import Backlog
+from hipgraph_cb.backend.lifetime import Backlog, ReleasingApi
 from hipgraph_cb.backend.queue import LaunchQueue, seconds
 from hipgraph_cb.backend.stream import QueueStream
 from hipgraph_cb.errors import DeadlineExceededError, FailedPreconditionError, HipGraphError
@@ -36,7 +37,12 @@ class BackendDevice(Device):
         queues: all that may have work, the device's own first.
         backlog: what must outlive its owner because launches may still use it.
         address_map: names the buffers that a runtime's report speaks of by address.
+        api: the functions of the runtime.
+        absence: why it cannot be used any more although it is open, or None.
     """
+
+    api: ReleasingApi
+    absence: Absence | None = None
 
     def __init__(self, ordinal: int, is_virtual: bool) -> None:
         super().__init__()
@@ -50,7 +56,21 @@ class BackendDevice(Device):
         self._drain = weakref.finalize(self, _drain, self.queues, self.backlog)
         self._drain.atexit = False
 
+    def take_away(self, absence: Absence) -> None:
+        """The runtime's threads are gone, or go: nothing is done any more, waited for, or given back."""
+        self.absence = self.api.absence = absence
+        for queue in tuple(self.queues):
+            queue.forsake()
+
+    def check_open(self, action: str) -> None:
+        if self.absence is not None:
+            self.absence.refuse(action)
+        super().check_open(action)
+
     def synchronize(self, timeout: float | None = None) -> None:
+        if self.absence is not None:
+            self.absence.skip("synchronize")
+            return
         self.check_open("synchronize")
         self._wait(self.timeout if timeout is None else seconds(timeout, "synchronize"))
 
@@ -66,6 +86,9 @@ class BackendDevice(Device):
             HipError, HsaError: work failed that nobody had waited for; everything is closed nevertheless.
         """
         if self._closed:
+            return
+        if self.absence is not None:
+            self._closed = True
             return
         failure: HipGraphError | None = None
         try:

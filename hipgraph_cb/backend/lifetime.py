@@ -12,13 +12,20 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:
+    from hipgraph_cb.backend.absence import Absence
     from hipgraph_cb.backend.queue import LaunchQueue
     from hipgraph_cb.recording.bindings import BoundRange
     from hipgraph_cb.runtime.calls import Calls
 
 
 class ReleasingApi(Protocol):
-    """The functions of a runtime, as far as giving back is concerned."""
+    """The functions of a runtime, as far as giving back is concerned.
+
+    Attributes:
+        absence: why nothing can be given back any more, or None.
+    """
+
+    absence: Absence | None
 
     def release(self, name: str, handle: Any) -> None:
         """Call the function `name` for `handle`. It raises nothing: a failure is logged and counts as released."""

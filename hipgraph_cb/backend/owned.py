@@ -41,6 +41,8 @@ class OwnedBuffer(Buffer):
         Raises:
             FailedPreconditionError: it is closed.
         """
+        if self._device.absence is not None:
+            self._device.absence.refuse(action)
         handle = self.handle
         if self._closed or handle is None or not handle.is_alive:
             raise self.closed_error(action)

@@ -37,6 +37,9 @@ class BackendProgram(Program, Generic[QueueKind]):
         check: Check | None = None,
     ) -> None:
         needs = self._needs
+        if self._device.absence is not None:
+            self._device.absence.skip("replay")
+            return
         if needs.is_let_go:
             raise self.closed_error("replay")
         if check is not None:
@@ -62,6 +65,7 @@ class BackendProgram(Program, Generic[QueueKind]):
     @contextmanager
     def _in_call(self, action: str) -> Iterator[QueueKind]:
         """A call other than a replay, on the device's own queue."""
+        self._device.check_open(action)
         thread = get_ident()
         queue, needs = self._default_queue, self._needs
         queue.calls.append(thread)

@@ -73,7 +73,8 @@ class LaunchQueue(ABC):
         Raises:
             HipError, HsaError: work on the queue failed. It is done then, and the error is raised once.
         """
-        if not self._polling.acquire(blocking=False):
+        polling = self._polling
+        if not polling.acquire(blocking=False):
             return not self.busy
         try:
             if self.is_given_back:
@@ -81,7 +82,7 @@ class LaunchQueue(ABC):
                 return True
             return self._poll()
         finally:
-            self._polling.release()
+            polling.release()
             if self.is_given_back:
                 self.release_if_unused()
 
@@ -90,10 +91,17 @@ class LaunchQueue(ABC):
         self.is_given_back = True
         self.release_if_unused()
 
+    def forsake(self) -> None:
+        """The runtime is gone: whatever was enqueued is over, and no lock is waited for that nobody will let go of."""
+        self.is_given_back = True
+        self.lock, self._polling = threading.Lock(), threading.Lock()
+        self._failure, self._done = None, self.enqueued
+
     def release_if_unused(self) -> None:
         """To be called by a call that has left a queue which `is_given_back`."""
-        if not self.calls and self._polling.acquire(blocking=False):
-            self._polling.release()
+        polling = self._polling
+        if not self.calls and polling.acquire(blocking=False):
+            polling.release()
             self._release()
 
     @abstractmethod

@@ -32,10 +32,15 @@ class QueueStream(Stream):
 
     def check_open(self, action: str) -> None:
         """As the base says. A `__del__` may come when the collector has taken the queue already."""
+        if self._device.absence is not None:
+            self._device.absence.refuse(action)
         if self._closed or not self._abandon.alive:
             raise self.closed_error(action)
 
     def synchronize(self, timeout: float | None = None) -> None:
+        if self._device.absence is not None:
+            self._device.absence.skip("synchronize")
+            return
         self.check_open("synchronize")
         self.queue.wait(self._device.timeout if timeout is None else seconds(timeout, "synchronize"))
         self._device.backlog.sweep()

@@ -13,6 +13,7 @@ from collections.abc import Callable
 from typing import Any
 
 from hipgraph_cb.abi.hip.codes import Code
+from hipgraph_cb.backend.absence import Absence
 from hipgraph_cb.errors import HipError, HipGraphError, ResourceExhaustedError, UnavailableError
 
 logger = logging.getLogger("hipgraph_cb.hip")
@@ -39,6 +40,7 @@ class HipApi:
         self.fault_report = fault_report
         self.device_count = 1
         self._functions = _Functions()
+        self.absence: Absence | None = None
 
     def call(self, name: str, *arguments: Any, where: str | None = None) -> Any:
         """Call a HIP function; returns its out values: None, the only one, or a tuple of them.
@@ -78,6 +80,8 @@ class HipApi:
 
     def release(self, name: str, handle: Any) -> None:
         """Call a function that gives a handle back. A failure is logged once, and the handle counts as released."""
+        if self.absence is not None:  # nothing is there to take it
+            return
         try:
             self.make_current()
             self.call(name, handle)
@@ -91,6 +95,8 @@ class HipApi:
 
     def error(self, name: str, code: Any, where: str | None = None) -> HipError:
         """The error for a code that the function `name` returned, with the report of the fault behind it."""
+        if self.absence is not None:
+            self.absence.skip(name)
         detail = self.fault_report() if self.fault_report is not None else None
         kind = HipOutOfMemoryError if code == Code.OUT_OF_MEMORY else HipError
         return kind(name, int(code), getattr(code, "name", "unknown"), where=where, detail=detail)

@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from hipgraph_cb.abi.hip.enums import STREAM_NON_BLOCKING
+from hipgraph_cb.backend.absence import watch
 from hipgraph_cb.backend.device import BackendDevice
 from hipgraph_cb.backend.lifetime import Handle
 from hipgraph_cb.backend.stream import QueueStream
@@ -45,6 +46,7 @@ class HipDevice(BackendDevice):
     """
 
     backend = "hip"
+    api: HipApi
 
     def __init__(
         self, ordinal: int = 0, *, is_virtual: bool = False, fault_report: Callable[[], str | None] | None = None
@@ -62,6 +64,7 @@ class HipDevice(BackendDevice):
         self.join_kernel = JoinKernel(self.api, self.target, self.limits)
         self.fill_kernel = FillKernel(self.api, self.target, int(properties.multiProcessorCount))
         self._queue = self._new_queue("the device's own stream")
+        watch(self)
 
     def fault_report(self) -> str | None:
         return None if self.api.fault_report is None else self.api.fault_report()

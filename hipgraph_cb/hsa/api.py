@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import logging
+import os
 import threading
 import weakref
 from collections.abc import Callable
@@ -12,6 +13,7 @@ from typing import Any, Protocol
 from hipgraph_cb.abi.hsa import SONAME
 from hipgraph_cb.abi.hsa.attributes import GPU_MEMORY_FAULT_EVENT
 from hipgraph_cb.abi.hsa.status import Status, status_name
+from hipgraph_cb.backend.absence import Absence
 from hipgraph_cb.errors import HsaError, ResourceExhaustedError, UnavailableError
 from hipgraph_cb.hsa.functions import FUNCTIONS, AgentCallback, EventCallback, Function
 
@@ -64,7 +66,7 @@ class Session:
     def __init__(self, functions: Functions) -> None:
         self.functions = functions
         check(functions, "hsa_init")
-        self._shut_down = weakref.finalize(self, _shut_down, functions)
+        self._shut_down = weakref.finalize(self, _shut_down, functions, os.getpid())
         self._shut_down.atexit = False
         try:
             check(functions, "hsa_amd_register_system_event_handler", _on_event, None)
@@ -100,6 +102,7 @@ class HsaApi:
         self.session = session
         self.fault_report = fault_report
         self._functions = session.functions
+        self.absence: Absence | None = None
 
     def call(self, name: str, *arguments: Any, where: str | None = None) -> Any:
         """Call a function. Returns its value, or None for one that returns a status.
@@ -138,6 +141,8 @@ class HsaApi:
 
     def release(self, name: str, handle: Any) -> None:
         """Call a function that gives a handle back. A failure is logged once, and the handle counts as released."""
+        if self.absence is not None:  # nothing is there to take it
+            return
         try:
             self.call(name, handle)
         except (HsaError, UnavailableError) as error:
@@ -145,6 +150,8 @@ class HsaApi:
 
     def error(self, name: str, status: int, where: str | None = None) -> HsaError:
         """The error for a status, with the report of the fault behind it."""
+        if self.absence is not None:
+            self.absence.skip(name)
         detail = self.fault_report() if self.fault_report is not None else None
         return _error(name, status, where, detail)
 
@@ -190,7 +197,9 @@ def _open_library() -> Any:
         ) from error
 
 
-def _shut_down(functions: Functions) -> None:
+def _shut_down(functions: Functions, process: int) -> None:
+    if process != os.getpid():  # a forked child: the session is its parent's
+        return
     try:
         check(functions, "hsa_shut_down")
     except HsaError as error:

@@ -6,6 +6,7 @@ import weakref
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
+from hipgraph_cb.backend.absence import watch
 from hipgraph_cb.backend.device import BackendDevice
 from hipgraph_cb.backend.stream import QueueStream
 from hipgraph_cb.errors import InvalidArgumentError
@@ -48,6 +49,7 @@ class HsaDevice(BackendDevice):
     """
 
     backend = "hsa"
+    api: HsaApi
 
     def __init__(
         self, ordinal: int = 0, *, is_virtual: bool = False, fault_report: Callable[[], str | None] | None = None
@@ -64,6 +66,7 @@ class HsaDevice(BackendDevice):
         self._patience = lambda: DEFAULT_TIMEOUT if (alive := device()) is None else alive.timeout
         self._queue = self._new_queue("the device's own stream")
         fault_listeners.add(self)
+        watch(self)
 
     def fault_report(self) -> str | None:
         return None if self.api.fault_report is None else self.api.fault_report()

@@ -114,21 +114,22 @@ class HsaQueue(LaunchQueue):
         done = self._tickets_before + native.launches_done()
         if not status and done < enqueued and self._notice.is_unanswered:
             status = native.stop.status = Status.MEMORY_FAULT
+        lock = self.lock
         if status:
-            if not self.lock.acquire(blocking=False):
+            if not lock.acquire(blocking=False):
                 return False  # somebody is about to enqueue; the next poll tells
             try:
                 error = self._error(native)
                 self._abandon()
             finally:
-                self.lock.release()
+                lock.release()
             raise error
         self._done = done
-        if self._in_flight and self.lock.acquire(blocking=False):
+        if self._in_flight and lock.acquire(blocking=False):
             try:
                 self._forget_what_is_done()
             finally:
-                self.lock.release()
+                lock.release()
         return done >= enqueued
 
     def _release(self) -> None:

@@ -85,7 +85,9 @@ class Machine:
             gpu.worker.stop_running("stopped because Ctrl-C ended the wait for it")
 
     def close(self, seconds: float = 2.0) -> None:
-        """At exit: stop the workers and let waiting calls return."""
+        """At exit: stop the workers and let waiting calls return. In a forked child there are none."""
+        if self.calls.refusal is not None:
+            return
         for gpu in self.gpus:
             gpu.worker.stop_running("stopped because the process ends")
         self.calls.close(seconds)

@@ -10,6 +10,8 @@ import textwrap
 import time
 from pathlib import Path
 
+HANGING = 600
+"""Seconds after which a child that hangs is ended; no child that works is near it, however busy the machine."""
 ROOT = Path(__file__).resolve().parents[2]
 
 
@@ -20,7 +22,7 @@ def environment(**variables: str) -> dict[str, str]:
     return {**kept, **variables}
 
 
-def run(code: str, *, timeout: float = 60, **variables: str) -> subprocess.CompletedProcess[str]:
+def run(code: str, *, timeout: float = HANGING, **variables: str) -> subprocess.CompletedProcess[str]:
     """Run `code` to its end; the result has `.returncode`, `.stdout` and `.stderr`."""
     return subprocess.run(
         [sys.executable, "-c", textwrap.dedent(code)],
@@ -32,7 +34,7 @@ def run(code: str, *, timeout: float = 60, **variables: str) -> subprocess.Compl
     )
 
 
-def run_and_interrupt(code: str, *, timeout: float = 60, **variables: str) -> subprocess.CompletedProcess[str]:
+def run_and_interrupt(code: str, *, timeout: float = HANGING, **variables: str) -> subprocess.CompletedProcess[str]:
     """Run `code`, send SIGINT a moment after it has printed "ready", and wait for its end."""
     process = subprocess.Popen(
         [sys.executable, "-u", "-c", textwrap.dedent(code)],

@@ -244,7 +244,7 @@ class CallGate:
                 self.faults.add(f"{name}: {error.note}")
             return error.code if on_error is None else on_error
         if isinstance(error, KeyboardInterrupt):
-            self.interrupts.pending = True
+            self.interrupts.interrupt()
             self.faults.add(f"{name}: interrupted by Ctrl-C")
         else:
             self.faults.add(f"{name}: {''.join(traceback.format_exception(error))}".rstrip())
@@ -272,13 +272,21 @@ class CallGate:
             if self.shared.is_worker():
                 raise CallError(self.codes.unknown, "a blocking call from a host function would wait for itself")
             if is_main and self.interrupts.pending:
-                self.shared.on_interrupted_wait()
-                raise KeyboardInterrupt
+                self._run_handlers()
             left = _POLL_SECONDS if deadline is None else min(_POLL_SECONDS, deadline - time.monotonic())
             if left <= 0:
                 return False
             self._sleep(left)
         return True
+
+    def _run_handlers(self) -> None:
+        """Let the handlers of held off signals run. Raises where the wait is to end."""
+        error = self.interrupts.run_noted()
+        if error is not None:
+            raise CallError(self.codes.unknown, f"the wait was ended by {type(error).__name__} of a signal handler")
+        if self.interrupts.interrupted:
+            self.shared.on_interrupted_wait()
+            raise KeyboardInterrupt
 
     def _sleep(self, seconds: float) -> None:
         shared = self.shared

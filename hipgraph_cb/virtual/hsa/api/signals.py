@@ -115,7 +115,7 @@ def _wait(
     try:
         runtime.gate.wait(look, None if ticks == _FOREVER else ticks / TICKS_PER_SECOND)
     except KeyboardInterrupt:
-        runtime.gate.interrupts.pending = True
+        runtime.gate.interrupts.interrupt()
         runtime.gate.faults.add("a wait for a signal was interrupted by Ctrl-C")
         runtime.gate.faults.failed()
     return len(signals) if met < 0 else met

@@ -4,8 +4,13 @@ import gc
 import os
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 os.environ["HIPGRAPH_CB_VIRTUAL"] = "gfx942"
+
+# How fast examples are made or run says nothing about the package.
+settings.register_profile("any machine", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("any machine")
 
 
 def pytest_make_parametrize_id(val: object, argname: str) -> str | None:

@@ -68,7 +68,7 @@ def test_work_on_a_stream_of_its_own(device, zeros):
     cb = fill_then_copy(device, zeros(8), target)
     with device.stream("copies") as stream:
         cb.replay(stream=stream)
-        stream.synchronize(timeout=60)
+        stream.synchronize(timeout=600)
         assert target.to_host(np.uint32).tolist() == [3, 3]
 
 

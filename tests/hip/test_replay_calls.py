@@ -7,6 +7,7 @@ import weakref
 
 import pytest
 from support.every_verb import SCENARIOS
+from support.steps import steps
 
 from hipgraph_cb import Slot
 from hipgraph_cb.errors import DeadlineExceededError
@@ -112,23 +113,6 @@ def test_ten_thousand_rebinds_leave_nothing_waiting(counting, device):
     device.synchronize()
     assert len(device.backlog) == 0
     assert counting.kinds == {"allocation": 2, "stream": 1, "graph": 1, "executable graph": 1}
-
-
-def steps(call):
-    """Lines of Python that a call executes."""
-    count = 0
-
-    def trace(_frame, event, _argument):
-        nonlocal count
-        count += event == "line"
-        return trace
-
-    sys.settrace(trace)
-    try:
-        call()
-    finally:
-        sys.settrace(None)
-    return count
 
 
 def test_a_rebind_costs_what_changes_and_not_how_long_the_recording_is(counting, device):

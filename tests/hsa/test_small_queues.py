@@ -83,7 +83,7 @@ def endless(small):
     program = Endless(small)
     yield program
     program.finish()
-    small.timeout = 60
+    small.timeout = 600
 
 
 def test_a_full_queue_says_where_it_stands_and_takes_launches_again_afterwards(small, endless):
@@ -101,7 +101,7 @@ def test_a_full_queue_says_where_it_stands_and_takes_launches_again_afterwards(s
         "  next: set device.timeout, or look for a kernel that does not end"
     )
     endless.finish()
-    small.timeout = 60
+    small.timeout = 600
     cb.replay()
     assert target.to_host(np.uint32).tolist() == list(range(21))
 
@@ -118,7 +118,7 @@ def test_a_launch_that_finds_no_room_for_its_rest_is_given_up_and_so_is_its_queu
     with pytest.raises(DeadlineExceededError) as caught:
         cb.replay()
     assert caught.value.found == "read index 0, write index 64, 64 slots"
-    small.timeout = 60
+    small.timeout = 600
     other.replay()
     assert target.to_host(np.uint32).tolist() == list(range(5))
     assert words.to_host().tolist() == [0] * 4
@@ -137,7 +137,7 @@ def test_what_stood_before_a_launch_that_was_given_up_is_told_to_be_lost(small):
     cb.replay()
     with pytest.raises(DeadlineExceededError):
         long.replay()
-    small.timeout = 60
+    small.timeout = 600
     with pytest.raises(CancelledError) as caught:
         small.synchronize()
     assert str(caught.value) == (
@@ -207,5 +207,5 @@ def test_a_stream_that_faulted_does_not_keep_another_one_waiting_for_its_event(s
         waits.replay(stream=other)
         with pytest.raises(HsaError):
             one.synchronize()
-        other.synchronize(timeout=60)
+        other.synchronize(timeout=600)
     assert y.to_host(np.uint32).tolist() == [5]

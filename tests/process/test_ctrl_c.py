@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import time
-
-from support.child import result_of, run, run_and_interrupt
+from support.child import result_of, run
 
 
 def test_no_interrupt_is_lost_or_swallowed_while_calls_follow_each_other():
@@ -20,7 +18,7 @@ def test_no_interrupt_is_lost_or_swallowed_while_calls_follow_each_other():
     for _ in range(40):
         try:
             threading.Thread(target=shoot).start()
-            deadline = time.monotonic() + 20
+            deadline = time.monotonic() + 300
             while time.monotonic() < deadline:
                 bad += hip.hipGetDeviceCount() != (0, 1)
         except KeyboardInterrupt:
@@ -32,11 +30,11 @@ def test_no_interrupt_is_lost_or_swallowed_while_calls_follow_each_other():
 
 def test_a_wait_for_an_endless_kernel_is_interrupted_and_the_device_works_afterwards():
     code = """
-    import time
+    from support.child import interrupt_when_waiting
     from support.endless import hip, launch, read_flag, runtime, flag, check
     launch("endless")
     try:
-        print("ready")
+        interrupt_when_waiting(runtime)
         hip.hipDeviceSynchronize()
         print("the wait came back")
     except KeyboardInterrupt:
@@ -47,43 +45,43 @@ def test_a_wait_for_an_endless_kernel_is_interrupted_and_the_device_works_afterw
     check(hip.hipMemset(flag, 7, 4))
     print(hex(read_flag()))
     """
-    start = time.monotonic()
-    finished = run_and_interrupt(code)
+    finished = run(code)
     stopped = "kernel endless: kernel stopped before its end: stopped because Ctrl-C ended the wait for it"
-    assert result_of(finished) == (0, f"ready\ninterrupted\n702\n{stopped}\n0\n0x7070707", "")
-    assert time.monotonic() - start < 30
+    assert result_of(finished) == (0, f"interrupted\n702\n{stopped}\n0\n0x7070707", "")
 
 
 def test_a_wait_for_work_of_the_host_is_interrupted():
     code = """
     import ctypes, threading
     from hipgraph_cb.virtual.install import install
-    install(["gfx942"])
+    from support.child import interrupt_when_waiting
+    runtime = install(["gfx942"])
     from hip import hip
     opened = threading.Event()
-    function = ctypes.CFUNCTYPE(None, ctypes.c_void_p)(lambda _: opened.wait(30) and None)
+    function = ctypes.CFUNCTYPE(None, ctypes.c_void_p)(lambda _: opened.wait() and None)
     ctypes.CDLL("libamdhip64.so").hipLaunchHostFunc(None, function, None)
     try:
-        print("ready")
+        interrupt_when_waiting(runtime)
         hip.hipStreamSynchronize(None)
     except KeyboardInterrupt:
         print("interrupted")
     opened.set()
     print(int(hip.hipStreamSynchronize(None)[0]))
     """
-    assert result_of(run_and_interrupt(code)) == (0, "ready\ninterrupted\n0", "")
+    assert result_of(run(code)) == (0, "interrupted\n0", "")
 
 
 def test_an_interrupt_that_is_not_caught_ends_the_process_as_usual():
     code = """
-    from support.endless import hip, launch
+    from support.child import interrupt_when_waiting
+    from support.endless import hip, launch, runtime
     launch("endless")
-    print("ready")
+    interrupt_when_waiting(runtime)
     hip.hipDeviceSynchronize()
     """
-    finished = run_and_interrupt(code)
+    finished = run(code)
     assert finished.returncode == -2
-    assert finished.stdout.strip() == "ready"
+    assert finished.stdout == ""
     assert finished.stderr.strip().endswith("KeyboardInterrupt")
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import subprocess
 
-from support.child import result_of, run, run_and_interrupt
+from support.child import result_of, run
 from support.tools import require_tool
 
 ADVICE = (
@@ -91,10 +91,11 @@ def test_shutting_down_gives_everything_back():
 
 def test_a_wait_for_a_signal_is_interrupted_by_ctrl_c_and_the_kernel_is_stopped():
     code = """
+    from support.child import interrupt_when_waiting
     from support.endless_hsa import client, done, library, launch, queue
     launch()
     try:
-        print("ready")
+        interrupt_when_waiting(library)
         client.wait(done, 600)
         print("the wait came back")
     except KeyboardInterrupt:
@@ -103,15 +104,14 @@ def test_a_wait_for_a_signal_is_interrupted_by_ctrl_c_and_the_kernel_is_stopped(
     print(library.fault_report().splitlines()[0].partition(": ")[2])
     """
     stopped = "kernel endless: kernel stopped before its end: stopped because Ctrl-C ended the wait for it"
-    assert result_of(run_and_interrupt(code)) == (0, f"ready\ninterrupted\n0x1016\n{stopped}", "")
+    assert result_of(run(code)) == (0, f"interrupted\n0x1016\n{stopped}", "")
 
 
 def test_exit_while_a_kernel_runs_and_a_queue_is_live():
     code = """
-    import time
-    from support.endless_hsa import launch
+    from support.endless_hsa import launch, library
     launch()
-    time.sleep(0.2)
+    while library.machine.gpus[0].worker.running is None: pass
     print("end")
     """
     assert result_of(run(code)) == (0, "end", "")
@@ -119,12 +119,12 @@ def test_exit_while_a_kernel_runs_and_a_queue_is_live():
 
 def test_exit_with_handlers_waiting_and_another_thread_in_a_wait():
     code = """
-    import ctypes, threading, time
-    from support.endless_hsa import client, done
+    import ctypes, threading
+    from support.endless_hsa import client, done, library
     handler = ctypes.CFUNCTYPE(ctypes.c_bool, ctypes.c_int64, ctypes.c_void_p)(lambda value, data: True)
     client.hsa.hsa_amd_signal_async_handler(done, 2, 1, handler, None)
     threading.Thread(target=client.wait, args=(client.signal(), 600), daemon=True).start()
-    time.sleep(0.2)
+    while not library.machine.calls.sleepers: pass
     """
     assert result_of(run(code)) == (0, "", "")
 

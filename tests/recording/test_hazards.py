@@ -2,11 +2,11 @@
 
 import itertools
 import random
-import time
 
 import pytest
 from support.fakes import POINTER, FakeBuffer, FakeLayout, FakeParameter, FakeVerifiedExport, executable
 from support.kernels import clang_kernels
+from support.steps import steps
 
 from hipgraph_cb.errors import FailedPreconditionError, InvalidArgumentError
 from hipgraph_cb.recording.command_buffer import CommandBuffer, State
@@ -203,16 +203,10 @@ def test_findings_are_those_of_comparing_every_pair():
 def test_many_readers_of_one_buffer_are_not_compared_with_each_other():
     x, export = FakeBuffer(64), kernel(is_const=True)
     recordings = [record(*[launch(export, x)] * count) for count in (2_000, 16_000)]
-    costs = []
-    for recording in recordings:
-        rounds = []
-        for _ in range(3):
-            start = time.perf_counter()
-            assert recording.hazards() == ()
-            rounds.append(time.perf_counter() - start)
-        costs.append(min(rounds))
+    assert all(recording.hazards() == () for recording in recordings)
+    few, many = (steps(lambda recording=recording: recording.hazards()) for recording in recordings)
     # Eight times the readers: a quadratic comparison would cost 64 times as much.
-    assert costs[1] < 24 * costs[0]
+    assert many < 8.1 * few
 
 
 def ended(policy, *calls):

@@ -7,8 +7,10 @@ import signal
 import subprocess
 import sys
 import textwrap
+import threading
 import time
 from pathlib import Path
+from typing import Any
 
 HANGING = 600
 """Seconds after which a child that hangs is ended; no child that works is near it, however busy the machine."""
@@ -34,24 +36,27 @@ def run(code: str, *, timeout: float = HANGING, **variables: str) -> subprocess.
     )
 
 
-def run_and_interrupt(code: str, *, timeout: float = HANGING, **variables: str) -> subprocess.CompletedProcess[str]:
-    """Run `code`, send SIGINT a moment after it has printed "ready", and wait for its end."""
-    process = subprocess.Popen(
-        [sys.executable, "-u", "-c", textwrap.dedent(code)],
-        env=environment(**variables),
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
-    try:
-        first = process.stdout.readline() if process.stdout else ""
-        if first.strip() == "ready":
-            time.sleep(0.3)
-            process.send_signal(signal.SIGINT)
-        stdout, stderr = process.communicate(timeout=timeout)
-    finally:
-        process.kill()
-    return subprocess.CompletedProcess(process.args, process.returncode, first + stdout, stderr)
+def interrupt_when_waiting(library: Any) -> None:
+    """In a child: press Ctrl-C as soon as a call of the virtual library waits."""
+
+    def press() -> None:
+        while not library.machine.calls.sleepers:
+            time.sleep(0)
+        os.kill(os.getpid(), signal.SIGINT)
+
+    threading.Thread(target=press, daemon=True).start()
+
+
+def interrupt_after(call: Any, times: int) -> Any:
+    """In a child: a function that does what `call` does, and presses Ctrl-C when it has been called so often."""
+    calls = iter(range(times))
+
+    def counted(*arguments: Any) -> Any:
+        if next(calls, None) is None:
+            os.kill(os.getpid(), signal.SIGINT)
+        return call(*arguments)
+
+    return counted
 
 
 def result_of(finished: subprocess.CompletedProcess[str]) -> tuple[int, str, str]:

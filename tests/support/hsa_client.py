@@ -72,6 +72,15 @@ class Client:
         self._made: list[tuple[str, int]] = []
         self._keep: list[object] = []
 
+    def let_work_pass(self) -> None:
+        """Return when the GPU has been through everything that it could do, several times: what was held is held."""
+        queue = self.queue()
+        for _ in range(20):
+            done = self.signal()
+            queue.submit(barrier(completion=done))
+            assert self.wait(done) == 0
+        queue.destroy()
+
     def close(self) -> None:
         for release, handle in reversed(self._made):
             getattr(self.hsa, release)(handle)
@@ -163,6 +172,10 @@ class Module:
         return self._client.upload(np.frombuffer(block, np.uint8))
 
 
+HANGING = 300
+"""Seconds after which a test that waits in vain fails."""
+
+
 class Queue:
     """A queue and the packets written to it, as a careful program writes them."""
 
@@ -201,7 +214,7 @@ class Queue:
     def ring(self, index: int) -> None:
         self._client.hsa.hsa_signal_store_screlease(self.doorbell, index)
 
-    def wait_for_error(self, seconds: float = 10.0) -> tuple[int, int, int]:
+    def wait_for_error(self, seconds: float = HANGING) -> tuple[int, int, int]:
         deadline = time.monotonic() + seconds
         while not self.errors and time.monotonic() < deadline:
             time.sleep(0.001)

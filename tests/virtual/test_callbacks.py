@@ -114,7 +114,7 @@ def test_a_release_of_another_thread_waits_for_the_lock_and_tells_its_result(gat
 
     def work():
         inside.set()
-        leave.wait(10)
+        leave.wait(300)
 
     def refuse():
         raise CallError(17)
@@ -123,14 +123,14 @@ def test_a_release_of_another_thread_waits_for_the_lock_and_tells_its_result(gat
     results = []
     first = threading.Thread(target=call)
     first.start()
-    inside.wait(10)
+    inside.wait(300)
     second = threading.Thread(target=lambda: results.append(release()))
     second.start()
     second.join(0.05)
     assert results == []
     leave.set()
-    first.join(10)
-    second.join(10)
+    first.join(300)
+    second.join(300)
     assert results == [17]
 
 
@@ -141,12 +141,12 @@ def test_calls_nest_in_one_thread(gate):
 
 def test_a_wait_gives_up_the_lock(gate):
     state = []
-    waiting = native(gate, lambda: None if gate.wait(lambda: bool(state), timeout=10) else 1)
+    waiting = native(gate, lambda: None if gate.wait(lambda: bool(state), timeout=300) else 1)
     results = []
     thread = threading.Thread(target=lambda: results.append(waiting()))
     thread.start()
     assert native(gate, lambda: state.append(1))() == 0
-    thread.join(10)
+    thread.join(300)
     assert results == [0]
 
 
@@ -164,8 +164,8 @@ def test_a_wait_ends_when_the_process_does(gate):
     thread.start()
     while not gate.shared.sleepers:
         thread.join(0.01)
-    gate.shared.close(5)
-    thread.join(5)
+    gate.shared.close(300)
+    thread.join(300)
     assert results == [4]
 
 

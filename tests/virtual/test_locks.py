@@ -59,6 +59,6 @@ def test_every_workgroup_gets_the_lock_in_the_end(groups, chunk_lanes):
         group_size=128,
         lds=64,
         settings=ExecutionSettings(chunk_lanes=chunk_lanes),
-        interrupted=lambda: time.process_time() - started > 20,
+        interrupted=lambda: time.process_time() - started > 300,
     )
     assert out[:2].tolist() == [0, groups]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ctypes
-import time
 
 import numpy as np
 import pytest
@@ -49,7 +48,8 @@ def test_conditions_are_those_of_hip(raw, streams, block, condition, wanted, mas
     assert raw.hipStreamWriteValue32(streams[1], block, short, 0) == 0
     assert raw.hipStreamSynchronize(streams[1]) == 0
     assert raw.hipStreamWaitValue32(streams[0], block, wanted, condition, mask) == 0
-    time.sleep(0.02)  # the worker looks at the value meanwhile
+    assert raw.hipStreamWriteValue32(streams[1], block + 8, 0, 0) == 0
+    assert raw.hipStreamSynchronize(streams[1]) == 0  # the worker has looked at the value meanwhile
     assert raw.hipStreamQuery(streams[0]) == 600
     assert raw.hipStreamWriteValue32(streams[1], block, enough, 0) == 0
     assert raw.hipStreamSynchronize(streams[0]) == 0

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ctypes
-import time
 
 import numpy as np
 from support.hsa_client import barrier, dispatch
@@ -41,7 +40,7 @@ def test_a_finished_packet_has_an_invalid_header_again(client, queue):
 def test_nothing_is_done_before_the_doorbell_is_rung(client, queue):
     done = client.signal(1)
     index = queue.write(barrier(completion=done))
-    time.sleep(0.05)
+    client.let_work_pass()
     assert (client.value(done), queue.read_index) == (1, 0)
     queue.ring(index)
     assert client.wait(done) == 0
@@ -52,7 +51,7 @@ def test_the_doorbell_covers_the_packets_up_to_the_one_it_names(client, queue):
     queue.write(barrier(completion=first), barrier(completion=second, bit=True))
     queue.ring(0)
     assert client.wait(first) == 0
-    time.sleep(0.05)
+    client.let_work_pass()
     assert (client.value(second), queue.read_index) == (1, 1)
     queue.ring(1)
     assert client.wait(second) == 0
@@ -80,7 +79,7 @@ def test_a_packet_whose_header_is_invalid_is_waited_for(client, queue):
     done = client.signal(1)
     packet = barrier(completion=done)
     index = queue.submit(b"\x01" + packet[1:])
-    time.sleep(0.05)
+    client.let_work_pass()
     assert (client.value(done), queue.read_index, queue.errors) == (1, index, [])
     ctypes.c_uint32.from_address(queue.base + 64 * index).value = int.from_bytes(packet[:4], "little")
     assert client.wait(done) == 0

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ctypes
-import time
 
 import pytest
 from support.hsa_client import barrier, barrier_value, dispatch
@@ -76,7 +75,7 @@ def test_a_barrier_and_waits_until_all_its_signals_are_zero(client, queue):
     first, second, done, behind = client.signal(1), client.signal(2), client.signal(), client.signal()
     queue.submit(barrier(first, second, completion=done), barrier(completion=behind))
     client.hsa.hsa_signal_store_relaxed(first, 0)
-    time.sleep(0.02)
+    client.let_work_pass()
     assert (client.value(done), client.value(behind)) == (1, 1)
     client.hsa.hsa_signal_store_relaxed(second, 0)
     assert (client.wait(done), client.wait(behind)) == (0, 0)
@@ -85,7 +84,7 @@ def test_a_barrier_and_waits_until_all_its_signals_are_zero(client, queue):
 def test_a_barrier_or_waits_for_one_of_its_signals(client, queue):
     first, second, done = client.signal(1), client.signal(1), client.signal()
     queue.submit(barrier(first, second, kind=BARRIER_OR, completion=done))
-    time.sleep(0.02)
+    client.let_work_pass()
     assert client.value(done) == 1
     client.hsa.hsa_signal_store_relaxed(second, 0)
     assert client.wait(done) == 0
@@ -102,7 +101,7 @@ def test_a_barrier_packet_does_not_wait_for_packets_before_it_unless_its_bit_say
     """One behind a barrier packet that never ends in time cannot start; one before it can end in any order."""
     gate, first, second = client.signal(1), client.signal(), client.signal()
     queue.submit(barrier(gate, completion=first), barrier(completion=second, bit=True))
-    time.sleep(0.02)
+    client.let_work_pass()
     assert client.value(second) == 1
     client.hsa.hsa_signal_store_relaxed(gate, 0)
     assert (client.wait(first), client.wait(second)) == (0, 0)
@@ -122,7 +121,7 @@ def test_a_barrier_waits_for_a_signal_that_another_queue_completes(client, queue
 def test_a_barrier_value_packet_waits_for_a_condition(client, queue, condition, value, mask, before, after):
     signal, done = client.signal(before), client.signal()
     queue.submit(barrier_value(signal, condition, value, mask, completion=done))
-    time.sleep(0.02)
+    client.let_work_pass()
     assert client.value(done) == 1
     client.hsa.hsa_signal_store_relaxed(signal, after)
     assert client.wait(done) == 0

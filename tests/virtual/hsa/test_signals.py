@@ -73,15 +73,16 @@ def test_a_wait_for_what_is_so_returns_at_once(client, condition, compare, order
 def test_a_wait_for_what_is_not_so_ends_with_its_time(client, condition, compare):
     signal, started = client.signal(3), time.monotonic()
     assert client.hsa.hsa_signal_wait_scacquire(signal, condition, compare, 5_000_000, 0) == 3  # 50 ms
-    assert 0.04 < time.monotonic() - started < 5
+    assert time.monotonic() - started > 0.04
 
 
 @pytest.mark.parametrize("how", ["by a call", "in memory"])
-def test_a_store_ends_a_wait(client, how):
+def test_a_store_ends_a_wait(client, library, how):
     signal = client.signal(1)
 
     def store():
-        time.sleep(0.05)
+        while not library.machine.calls.sleepers:
+            time.sleep(0)
         if how == "by a call":
             client.hsa.hsa_signal_store_screlease(signal, 0)
         else:

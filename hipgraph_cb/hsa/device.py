@@ -61,7 +61,7 @@ class HsaDevice(BackendDevice):
         self.target = self.agent.target
         self.limits = self.agent.limits
         self.blits = BlitKernels(self.api, self.agent)
-        self._notice = FaultNotice()
+        self._notice = FaultNotice.of(self.agent.handle)
         device = weakref.ref(self)  # what waits may outlive the device
         self._patience = lambda: DEFAULT_TIMEOUT if (alive := device()) is None else alive.timeout
         self._queue = self._new_queue("the device's own stream")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import time
+import weakref
 from typing import TYPE_CHECKING, Any
 
 from hipgraph_cb.abi.hsa.attributes import QueueType
@@ -41,6 +42,11 @@ class FaultNotice:
         self.address: int | None = None
         self._since = 0.0
 
+    @staticmethod
+    def of(agent: int) -> FaultNotice:
+        """The notice of a GPU, which all devices on it share: a queue of any of them may answer."""
+        return _notices.setdefault(agent, FaultNotice())
+
     def note(self, address: int) -> None:
         """A fault happened. Called from a thread of the runtime."""
         self._since = time.monotonic()
@@ -54,6 +60,9 @@ class FaultNotice:
     def is_unanswered(self) -> bool:
         """Whether there was a fault and no queue will say that it was its own."""
         return self.address is not None and time.monotonic() - self._since > SILENCE
+
+
+_notices: weakref.WeakValueDictionary[int, FaultNotice] = weakref.WeakValueDictionary()
 
 
 class Stop:

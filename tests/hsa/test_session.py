@@ -3,11 +3,13 @@
 import ctypes
 import gc
 import logging
+from pathlib import Path
 
 import pytest
 
+from hipgraph_cb import open_device
 from hipgraph_cb.abi.hsa.attributes import AgentInfo, IsaInfo, PoolInfo
-from hipgraph_cb.errors import HsaError, InternalError, NotFoundError, UnavailableError
+from hipgraph_cb.errors import DeadlineExceededError, HsaError, InternalError, NotFoundError, UnavailableError
 from hipgraph_cb.hsa import api as api_module
 from hipgraph_cb.hsa.agents import find_agent
 from hipgraph_cb.hsa.api import Functions, HsaApi, HsaOutOfMemoryError, Session
@@ -203,3 +205,21 @@ def test_a_memory_fault_that_no_queue_answers_for_is_everybodys(monkeypatch):
     assert not notice.is_unanswered
     now[0] += 2 * SILENCE
     assert notice.is_unanswered
+
+
+def test_a_fault_of_one_device_is_not_that_of_another_on_the_same_gpu(monkeypatch):
+    """The runtime's event names the GPU only; the queue that answers for it may belong to either device."""
+    from support.held import held_work
+
+    from hipgraph_cb.hsa import native_queue
+
+    code = Path(__file__).parent.parent / "fixtures" / "conformance" / "conformance.gfx942.hsaco"
+    monkeypatch.setattr(native_queue, "SILENCE", 0.0)
+    with open_device("hsa") as faulting, open_device("hsa") as other:
+        with faulting.command_buffer() as cb:
+            cb.dispatch(faulting.load(code)["workgroup_ids"], 1, args=[None])
+        cb.replay()
+        with pytest.raises(HsaError):
+            faulting.synchronize()
+        with held_work(other), pytest.raises(DeadlineExceededError):
+            other.synchronize(timeout=0.05)

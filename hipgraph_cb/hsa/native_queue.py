@@ -56,6 +56,10 @@ class FaultNotice:
         """A queue says that it was at fault."""
         self.address = None
 
+    def concerns(self, busy_since: float) -> bool:
+        """Whether work is lost to a fault that nobody answers for; a queue that was idle then has lost nothing."""
+        return self.is_unanswered and busy_since <= self._since
+
     @property
     def is_unanswered(self) -> bool:
         """Whether there was a fault and no queue will say that it was its own."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections import deque
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, NamedTuple
@@ -48,6 +49,7 @@ class HsaQueue(LaunchQueue):
         self._patience = patience
         self._in_flight: deque[Launch] = deque()
         self._tickets_before = 0
+        self._busy_since = 0.0
         self._native: NativeQueue | None = None
         self._feeder: Feeder | None = None
         self._open()
@@ -76,6 +78,8 @@ class HsaQueue(LaunchQueue):
         feeder, native = self._open()
         self._forget_what_is_done()
         before = feeder.written
+        if not self.busy:
+            self._busy_since = time.monotonic()
         try:
             native.check()
             first = feeder.feed(
@@ -112,7 +116,7 @@ class HsaQueue(LaunchQueue):
         enqueued = self.enqueued
         status = native.stop.status  # before the count: what is done then is done
         done = self._tickets_before + native.launches_done()
-        if not status and done < enqueued and self._notice.is_unanswered:
+        if not status and done < enqueued and self._notice.concerns(self._busy_since):
             status = native.stop.status = Status.MEMORY_FAULT
         lock = self.lock
         if status:

@@ -193,7 +193,7 @@ class HsaQueue(LaunchQueue):
                 found="workgroup counts in memory that make more work-items than a launch can have",
                 allowed="at most 4294967295 work-items in each dimension",
             )
-        if self._notice.is_unanswered:
+        if self._notice.concerns(self._busy_since):
             where = f"an access to address {self._notice.address:#x}, {where}"
         return self.api.error(STOPPED, native.stop.status, where)
 

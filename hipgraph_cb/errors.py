@@ -6,6 +6,8 @@ exception that Python code would expect for it, so `except ValueError` works whe
 
 from __future__ import annotations
 
+from hipgraph_cb.visible import visible_lines
+
 
 class HipGraphError(Exception):
     """Base of every error of this package.
@@ -49,7 +51,8 @@ class HipGraphError(Exception):
         lines = [self.what, *(f"  {name}: {value}" for name, value in rows if value is not None)]
         if self.detail:
             lines.append(self.detail)
-        return "\n".join(lines)
+        # Names from files and from callers are part of it, and it ends up on terminals and in logs.
+        return visible_lines("\n".join(lines))
 
 
 class CancelledError(HipGraphError):
@@ -140,6 +143,28 @@ class CheckFailedError(HipGraphError):
     """What a command of a watched replay wrote is not what the check asks for."""
 
     status = "DATA_LOSS"
+
+
+class FileError(HipGraphError, OSError):
+    """The operating system refused a file; `.errno`, `.strerror` and `.filename` are those of the `OSError`."""
+
+    status = "UNAVAILABLE"
+
+    def __init__(self, what: str, error: OSError, path: str) -> None:
+        super().__init__(what, found=f"{path}: {error.strerror}")
+        self.errno, self.strerror, self.filename = error.errno, error.strerror, path
+
+
+class MissingFileError(FileError, NotFoundError, FileNotFoundError):
+    """There is no such file."""
+
+    status = NotFoundError.status
+
+
+class FilePermissionError(FileError, PermissionDeniedError):
+    """A file that may not be read or written."""
+
+    status = PermissionDeniedError.status
 
 
 class _RuntimeApiError(HipGraphError):

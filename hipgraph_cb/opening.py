@@ -98,7 +98,7 @@ def load_recording(path: str | os.PathLike[str], device: Device) -> Program:
     slots are bound at replay, as always.
 
     Raises:
-        NotFoundError: there is no such file.
+        MissingFileError: there is no such file.
         HipGraphError: not a capture file; code for another device; a dispatch beyond the device's limits.
     """
     from hipgraph_cb.capture.hgcb import load

@@ -15,17 +15,16 @@ import zlib
 from collections.abc import Iterator, Mapping
 from itertools import pairwise
 from pathlib import Path
-from stat import S_ISREG
 from typing import BinaryIO, NamedTuple
 
 from hipgraph_cb.errors import (
     DataLossError,
     InvalidArgumentError,
-    NotFoundError,
     OutOfRangeError,
     ResourceExhaustedError,
     UnimplementedError,
 )
+from hipgraph_cb.files import open_file, write_file
 
 MANIFEST = "manifest.json"
 BLOBS = "blobs/"
@@ -73,7 +72,7 @@ def write_archive(path: Path, manifest: bytes, blobs: Mapping[str, bytes]) -> No
 
     Raises:
         ResourceExhaustedError: more than the form can hold.
-        OSError: the file cannot be written.
+        FileError: the file cannot be written.
     """
     parts = list(_image(manifest, blobs))
     size = sum(map(len, parts))
@@ -89,14 +88,7 @@ def write_archive(path: Path, manifest: bytes, blobs: Mapping[str, bytes]) -> No
                 allowed=f"{allowed} {unit}",
                 next_step="save less: fewer contents, or a part of the recording",
             )
-    partial = path.with_name(f".{path.name}.{os.getpid()}.part")
-    try:
-        with partial.open("wb") as file:
-            file.writelines(parts)
-        partial.replace(path)
-    except BaseException:
-        partial.unlink(missing_ok=True)
-        raise
+    write_file(path, parts, "save")
 
 
 def _image(manifest: bytes, blobs: Mapping[str, bytes]) -> Iterator[bytes]:
@@ -125,21 +117,13 @@ def read_archive(path: Path) -> tuple[bytes, dict[str, bytes]]:
     Time and memory are bounded by the size of the file.
 
     Raises:
-        NotFoundError: there is no such file, or it cannot be read.
+        MissingFileError: there is no such file.
+        FileError: it cannot be read.
         InvalidArgumentError: no capture file, or one in another form than `write_archive` writes.
         DataLossError: content that is not what its checksum says.
     """
-    try:
-        # A pipe would block the plain open until somebody writes to it.
-        with os.fdopen(os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC), "rb") as file:
-            status = os.fstat(file.fileno())
-            if not S_ISREG(status.st_mode):
-                raise InvalidArgumentError("a capture is read from a regular file", found=str(path))
-            return parse_archive(file, status.st_size)
-    except FileNotFoundError:
-        raise NotFoundError("there is no such capture file", found=str(path)) from None
-    except OSError as error:
-        raise NotFoundError("the capture file cannot be read", found=f"{path}: {error.strerror}") from error
+    with open_file(path, "load") as file:
+        return parse_archive(file, os.fstat(file.fileno()).st_size)
 
 
 def parse_archive(file: BinaryIO, size: int) -> tuple[bytes, dict[str, bytes]]:

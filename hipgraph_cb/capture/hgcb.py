@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from hipgraph_cb.capture import archive
@@ -11,6 +10,7 @@ from hipgraph_cb.capture.document import inside
 from hipgraph_cb.capture.manifest import decode, encode
 from hipgraph_cb.capture.memory import given_contents, given_expected
 from hipgraph_cb.errors import FailedPreconditionError
+from hipgraph_cb.files import file_path
 from hipgraph_cb.recording.formats import FileFormat
 from hipgraph_cb.recording.recording import Recording
 
@@ -27,22 +27,24 @@ def save(
     allow_empty: bool = False,
 ) -> None:
     """Write a capture file. See `Recording.save`."""
+    target = file_path(path, "save")
     if not len(recording) and not allow_empty:
         raise FailedPreconditionError(
             "save: the recording has no commands",
-            where=f"saving {Path(path).name}",
+            where=f"saving {target.name}",
             next_step="look for zero lengths and counts, which record nothing, or pass allow_empty=True",
         )
     capture = Capture(recording, given_contents(recording, contents), given_expected(recording, expected))
-    with inside(f"saving {Path(path).name}"):
+    with inside(f"saving {target.name}"):
         manifest, blobs = encode(capture)
-        archive.write_archive(Path(path), manifest, blobs)
+        archive.write_archive(target, manifest, blobs)
 
 
 def load(path: str | os.PathLike[str]) -> Capture:
     """Read a capture file. See `Recording.load`."""
-    with inside(str(path)):
-        return decode(*archive.read_archive(Path(path)))
+    source = file_path(path, "load")
+    with inside(str(source)):
+        return decode(*archive.read_archive(source))
 
 
 FORMAT = FileFormat("hgcb", save, load)

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hipgraph_cb import samples
+from hipgraph_cb.files import write_text
 from hipgraph_cb.opening import open_device
 
 if TYPE_CHECKING:
@@ -123,7 +124,7 @@ def _record_and_replay(report: Report, device: Device, executable: Executable, c
     facts = {"commands": len(recording), "layers": len(recording.layers), "edges": len(recording.edges)}
     text = ", ".join(f"{number} {noun}" for noun, number in facts.items())
     report.say("recorded", facts, f"recorded   {text}; recorded and instantiated in {milliseconds:.1f} ms")
-    dot.write_text(recording.to_dot(), encoding="utf-8")
+    write_text(dot, recording.to_dot(), "save")
     report.say("dot", str(dot), f"drawn      {dot}")
     verdicts = [_replay(report, device, cb, buffers, start, replay) for replay in range(3)]
     _write(report, recording, buffers, dot)
@@ -133,7 +134,7 @@ def _record_and_replay(report: Report, device: Device, executable: Executable, c
 def _write(report: Report, recording: Recording, buffers: Buffers, dot: Path) -> None:
     """The page and the capture file, with the last input and what the last replay left, and what to do with them."""
     page, capture = dot.with_suffix(".html"), dot.with_suffix(".hgcb")
-    page.write_text(recording.to_html(), encoding="utf-8")
+    write_text(page, recording.to_html(), "save")
     report.say("html", str(page), f"page       {page}: open it in a browser")
     contents, expected = ({buffer: buffer.to_host(np.float32)} for buffer in (buffers.x, buffers.result))
     recording.save(capture, contents=contents, expected=expected)

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from hipgraph_cb.capture.capture import Capture
 from hipgraph_cb.capture.hgcb import load
+from hipgraph_cb.files import write_text
 from hipgraph_cb.recording.dependencies import JoinPolicy
 from hipgraph_cb.recording.formats import TextFormat, find, text_formats
 
@@ -49,12 +50,12 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     capture = load(options.file)
     if options.runtime_dot is not None:
-        options.runtime_dot.write_text(_runtime_dot(capture, options), encoding="utf-8")
+        write_text(options.runtime_dot, _runtime_dot(capture, options), "save")
     text = _text(find(options.format, TextFormat), capture, options)
     if options.output is None:
         sys.stdout.write(text)
         return 0
-    options.output.write_text(text, encoding="utf-8")
+    write_text(options.output, text, "save")
     facts = {"file": str(options.file), "format": options.format, "output": str(options.output), "size": len(text)}
     print(json.dumps(facts) if options.json else f"{options.output}: {options.format}, {len(text)} characters")
     return 0

@@ -12,6 +12,7 @@ from hipgraph_cb.code_object.container import CODE_OBJECT, Container, read_conta
 from hipgraph_cb.code_object.kernel_args import Parameter
 from hipgraph_cb.code_object.verify import VerifiedExecutable, VerifiedExport, inspect, verify
 from hipgraph_cb.errors import HipGraphError
+from hipgraph_cb.files import read_file
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -28,7 +29,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    data = options.file.read_bytes()
+    data = read_file(options.file, "load")
     try:
         container = read_container(data)
         listing = _container_facts(container)

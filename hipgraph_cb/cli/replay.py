@@ -19,7 +19,8 @@ from hipgraph_cb.capture.replacement import with_kernel
 from hipgraph_cb.capture.session import Session
 from hipgraph_cb.cli.progress import Progress
 from hipgraph_cb.code_object.verify import verify
-from hipgraph_cb.errors import CheckFailedError, InvalidArgumentError, NotFoundError
+from hipgraph_cb.errors import CheckFailedError, NotFoundError
+from hipgraph_cb.files import read_file
 from hipgraph_cb.opening import open_device
 
 if TYPE_CHECKING:
@@ -68,7 +69,7 @@ def run(options: argparse.Namespace) -> int:
     report: dict[str, Any] = {"file": str(options.file)}
     recorded = load(options.file)
     capture = _replace_kernels(recorded, options.replace_kernel, report)
-    bindings = {slot: _read(path) for slot, path in options.bind}
+    bindings = {slot: read_file(path, "load") for slot, path in options.bind}
     if options.verify and not capture.expected:
         raise NotFoundError(
             "the file does not say what to expect",
@@ -98,7 +99,7 @@ def _replace_kernels(recorded: Capture, pairs: list[tuple[str, Path]], report: d
     recording = recorded.recording
     replaced = {}
     for kernel, path in pairs:
-        recording, replaced[kernel] = with_kernel(recording, kernel, verify(_read(path)), path.name)
+        recording, replaced[kernel] = with_kernel(recording, kernel, verify(read_file(path, "load")), path.name)
     if replaced:
         report["replaced"] = replaced
     return replace(recorded, recording=recording)
@@ -196,13 +197,6 @@ def _verdict(report: dict[str, Any], options: argparse.Namespace) -> list[str]:
         return [f"{report['verified']} buffer{' holds' if report['verified'] == 1 else 's hold'} what the file expects"]
     lines = [f"replay {row['replay']}, {row['buffer']}: {row['text']}" for row in rows]
     return [*lines, "find the first command that is to blame with --against"]
-
-
-def _read(path: Path) -> bytes:
-    try:
-        return path.read_bytes()
-    except OSError as error:
-        raise InvalidArgumentError("the file cannot be read", found=f"{path}: {error.strerror}") from None
 
 
 def _positive(text: str) -> int:

@@ -14,11 +14,11 @@ from typing import TYPE_CHECKING
 
 from hipgraph_cb.export.describe import NestedEnd, all_nodes, describe
 from hipgraph_cb.export.edges import EdgeKind, drawn_hazards, edge_kind
-from hipgraph_cb.export.visible import visible
 from hipgraph_cb.recording.commands import Copy, Dispatch, DispatchIndirect, Fill, Update
 from hipgraph_cb.recording.dependencies import JoinNode, JoinPolicy
 from hipgraph_cb.recording.events import nested_in
 from hipgraph_cb.recording.formats import TextFormat
+from hipgraph_cb.visible import visible
 
 if TYPE_CHECKING:
     from hipgraph_cb.recording.recording import Recording

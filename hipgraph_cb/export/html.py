@@ -16,9 +16,9 @@ from hipgraph_cb.export.describe import all_nodes, describe
 from hipgraph_cb.export.edges import command_of, drawn_hazards, edge_kind
 from hipgraph_cb.export.layout import NODE_HEIGHT, NODE_WIDTH, place_nodes
 from hipgraph_cb.export.timetable import microseconds
-from hipgraph_cb.export.visible import visible
 from hipgraph_cb.recording.dependencies import JoinNode, JoinPolicy, levels
 from hipgraph_cb.recording.formats import TextFormat
+from hipgraph_cb.visible import visible
 
 if TYPE_CHECKING:
     from hipgraph_cb.recording.profile import Profile

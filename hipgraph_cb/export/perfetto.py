@@ -10,8 +10,8 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from hipgraph_cb.export.describe import describe, title
-from hipgraph_cb.export.visible import visible
 from hipgraph_cb.recording.formats import TextFormat
+from hipgraph_cb.visible import visible
 
 if TYPE_CHECKING:
     from hipgraph_cb.recording.profile import Profile, Span

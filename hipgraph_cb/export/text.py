@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 from hipgraph_cb.export.describe import describe
 from hipgraph_cb.export.edges import drawn_hazards
-from hipgraph_cb.export.visible import visible
 from hipgraph_cb.recording.formats import TextFormat
+from hipgraph_cb.visible import visible
 
 if TYPE_CHECKING:
     from hipgraph_cb.recording.recording import Recording

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from hipgraph_cb.export.describe import title
-from hipgraph_cb.export.visible import visible
 from hipgraph_cb.recording.formats import TextFormat
+from hipgraph_cb.visible import visible
 
 if TYPE_CHECKING:
     from hipgraph_cb.recording.profile import Profile, Span

@@ -260,7 +260,7 @@ class Recording(Sequence[Command]):
             UnimplementedError: something that the format cannot hold.
             InvalidArgumentError, NotFoundError: contents of no buffer, or of another size.
             HipGraphError: a command that breaks a rule, in a recording that was made without validation.
-            OSError: the file cannot be written.
+            FileError: the file cannot be written.
         """
         capture = formats.find("hgcb", formats.FileFormat)
         capture.save(self, path, contents=contents, expected=expected, allow_empty=allow_empty)
@@ -270,7 +270,7 @@ class Recording(Sequence[Command]):
         """The recording of a capture file; no device is needed. It is bound to no buffers.
 
         Raises:
-            NotFoundError: there is no such file.
+            MissingFileError: there is no such file.
             IncompatibleError: a file of another version.
             HipGraphError: the file is not what `save` writes; every command is checked as if it were recorded.
         """

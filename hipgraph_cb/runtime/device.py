@@ -18,9 +18,9 @@ from typing import TYPE_CHECKING, Any
 
 from hipgraph_cb.errors import (
     InvalidArgumentError,
-    NotFoundError,
     UnimplementedError,
 )
+from hipgraph_cb.files import file_path, read_file
 from hipgraph_cb.recording.validation import text
 from hipgraph_cb.runtime.buffer import Buffer, byte_count, host_bytes
 from hipgraph_cb.runtime.calls import Calls
@@ -138,7 +138,7 @@ class Device(Resource):
         """Verify a code object for this device and load it. `source` is a path or the bytes.
 
         Raises:
-            NotFoundError: there is no such file.
+            MissingFileError: there is no such file.
             HipGraphError: malformed, or not for this device; see `executable.verify.verify`.
         """
         self.check_open("load")
@@ -315,19 +315,7 @@ class Device(Resource):
 
 
 def _code_object_bytes(source: object, label: str | None) -> tuple[bytes, str | None]:
-    from pathlib import Path
-
     if isinstance(source, (bytes, bytearray, memoryview)):
         return bytes(source), label
-    try:
-        path = Path(source)  # type: ignore[arg-type]
-    except TypeError:
-        raise InvalidArgumentError(
-            "load: not a code object", found=type(source).__name__, allowed="a path or bytes"
-        ) from None
-    try:
-        return path.read_bytes(), path.name if label is None else label
-    except FileNotFoundError:
-        raise NotFoundError("load: no such file", found=str(path)) from None
-    except OSError as error:
-        raise NotFoundError("load: the file cannot be read", found=f"{path}: {error.strerror}") from error
+    path = file_path(source, "load", "a path or bytes")
+    return read_file(path, "load"), path.name if label is None else label

@@ -9,13 +9,14 @@ import warnings
 import zipfile
 
 import pytest
-from support.captures import pack, parts, read, saved, zipped
+from support.captures import everything, pack, parts, read, saved, zipped
 
 from hipgraph_cb import HipGraphError, Recording
 from hipgraph_cb.capture.archive import LARGEST_MANIFEST, write_archive
 from hipgraph_cb.errors import (
     DataLossError,
     InvalidArgumentError,
+    MissingFileError,
     NotFoundError,
     OutOfRangeError,
     ResourceExhaustedError,
@@ -188,8 +189,23 @@ def test_what_is_no_regular_file_is_refused_at_once(tmp_path, made):
         path.touch()
     elif made == "device":
         path.symlink_to("/dev/zero")
-    with pytest.raises(NotFoundError if made in ("folder", "missing") else InvalidArgumentError):
+    with pytest.raises(NotFoundError if made == "missing" else InvalidArgumentError):
         Recording.load(path)
+
+
+def test_a_file_that_cannot_be_saved_or_loaded_is_an_error_of_the_family_and_of_the_system(tmp_path):
+    recording = everything()
+    with pytest.raises(MissingFileError) as caught:
+        recording.save(tmp_path / "no" / "step.hgcb")
+    assert str(caught.value) == (
+        "save: the file cannot be written\n"
+        "  where: saving step.hgcb\n"
+        f"  found: {tmp_path / 'no' / 'step.hgcb'}: No such file or directory"
+    )
+    for call in (recording.save, Recording.load):
+        for path in (None, 0, b"step.hgcb", "a\0b", "\ud800", "", "."):
+            with pytest.raises(InvalidArgumentError):
+                call(path)
 
 
 def test_every_changed_byte_is_refused(data):

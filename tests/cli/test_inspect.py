@@ -106,7 +106,9 @@ def test_a_wrong_target_is_told_with_both_targets(capsys: pytest.CaptureFixture[
 def test_a_missing_file_is_status_2_without_a_traceback(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["inspect", "no-such.hsaco"]) == 2
     captured = capsys.readouterr()
-    assert captured.err == "hipgraph-cb inspect: [Errno 2] No such file or directory: 'no-such.hsaco'\n"
+    assert captured.err == (
+        "hipgraph-cb inspect: load: the file cannot be read\n  found: no-such.hsaco: No such file or directory\n"
+    )
     assert captured.out == ""
 
 

@@ -158,4 +158,6 @@ def test_a_closed_device_makes_nothing_more(device):
 def test_a_missing_file_is_not_found(device, tmp_path):
     with pytest.raises(NotFoundError) as caught:
         device.load(tmp_path / "no.hsaco")
-    assert str(caught.value) == f"load: no such file\n  found: {tmp_path / 'no.hsaco'}"
+    path = tmp_path / "no.hsaco"
+    assert str(caught.value) == f"load: the file cannot be read\n  found: {path}: No such file or directory"
+    assert isinstance(caught.value, FileNotFoundError)

@@ -1,4 +1,4 @@
-"""Characters that have no place in a text file, made visible."""
+"""Characters that have no place in a text file or on a terminal, made visible."""
 
 from __future__ import annotations
 
@@ -11,3 +11,10 @@ def visible(text: str) -> str:
         character if character.isprintable() else character.encode("unicode_escape").decode("ascii")
         for character in text
     )
+
+
+def visible_lines(text: str) -> str:
+    """The same for text of several lines: line feeds and tabs stay."""
+    if text.isprintable():
+        return text
+    return "\n".join("\t".join(map(visible, line.split("\t"))) for line in text.split("\n"))

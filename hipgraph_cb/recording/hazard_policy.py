@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING
 from hipgraph_cb.errors import FailedPreconditionError, InvalidArgumentError
 
 if TYPE_CHECKING:
+    from hipgraph_cb.recording.hazards import MissingBarrier
     from hipgraph_cb.recording.recording import Recording
 
 SHOWN = 20
-"""A message lists this many findings: one missing barrier in a wide layer makes thousands of pairs."""
+"""A message lists this many findings."""
 
 
 class HazardWarning(UserWarning):
@@ -34,11 +35,11 @@ class HazardPolicy(Enum):
         """
         if self is HazardPolicy.IGNORE:
             return
-        lines, more = _missing(recording, certain_only=self is HazardPolicy.RAISE)
-        if not lines:
+        missing = _missing(recording, certain_only=self is HazardPolicy.RAISE)
+        if not missing:
             return
-        what = "a barrier is missing" if len(lines) == 1 and not more else "barriers are missing"
-        detail = "\n".join([*lines, *(["..."] if more else [])])
+        what = "a barrier is missing" if sum(finding.count for finding in missing) == 1 else "barriers are missing"
+        detail = "\n".join([*(finding.text for finding in missing[:SHOWN]), *["..."] * (len(missing) > SHOWN)])
         if self is HazardPolicy.RAISE:
             raise FailedPreconditionError(
                 what,
@@ -49,17 +50,12 @@ class HazardPolicy(Enum):
         warnings.warn(f"{what}\n{detail}", HazardWarning, stacklevel=4)
 
 
-def _missing(recording: Recording, *, certain_only: bool) -> tuple[list[str], bool]:
-    """The first findings, and whether there are more."""
+def _missing(recording: Recording, *, certain_only: bool) -> list[MissingBarrier]:
     from hipgraph_cb.recording.hazards import MissingBarrier, findings
 
-    lines: list[str] = []
-    for finding in findings(recording, certain_only=certain_only):
-        if isinstance(finding, MissingBarrier):
-            if len(lines) == SHOWN:
-                return lines, True
-            lines.append(finding.text)
-    return lines, False
+    return [
+        finding for finding in findings(recording, certain_only=certain_only) if isinstance(finding, MissingBarrier)
+    ]
 
 
 def hazard_policy(value: HazardPolicy | str) -> HazardPolicy:

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from hipgraph_cb.recording.bindings import substitute
 from hipgraph_cb.recording.commands import (
+    VERBS,
     Copy,
     Dispatch,
     DispatchIndirect,
@@ -27,6 +28,7 @@ from hipgraph_cb.recording.commands import (
     SlotRange,
     Update,
 )
+from hipgraph_cb.recording.overlaps import Class, Overlap, Span, overlaps
 from hipgraph_cb.recording.validation import LARGEST
 
 if TYPE_CHECKING:
@@ -52,14 +54,17 @@ class HazardKind(Enum):
 
 @dataclass(frozen=True)
 class MissingBarrier:
-    """Two commands that touch the same bytes, one of them writing, with nothing that orders them.
+    """Commands that touch the same bytes, one of them writing, with nothing that orders them.
+
+    There is one for each buffer or slot and each two kinds of commands that meet there, with the first such pair.
 
     Attributes:
-        first, second: their indices, in the order of the calls.
+        first, second: the indices of the pair, in the order of the calls.
         place: the bytes they share.
         kind: what the second does to what the first does.
         certain: False where it rests on an access that is not known.
         text: the finding in one line, with labels and names.
+        count: pairs of accesses like this one, itself included.
     """
 
     first: int
@@ -68,6 +73,7 @@ class MissingBarrier:
     kind: HazardKind
     certain: bool
     text: str
+    count: int = 1
 
     @property
     def position(self) -> tuple[int, int]:
@@ -102,6 +108,9 @@ class IdleBarrier:
 
 
 Finding = MissingBarrier | IdleBarrier
+
+MOST_KERNELS = 32
+"""Findings tell kernels apart while a recording has this many: beyond, they would be as many as pairs of kernels."""
 
 _STATED = {"read_only": (True, False), "write_only": (False, True), "read_write": (True, True)}
 
@@ -176,7 +185,7 @@ def _by_metadata(parameter: Any, place: Location) -> Access:
 
 
 def findings(recording: Recording, *, certain_only: bool = False) -> Iterator[Finding]:
-    """All missing barriers, layer by layer, each followed by the barrier behind its layer if that is idle.
+    """The barriers that order nothing, then the missing ones.
 
     Args:
         certain_only: leave out what rests on unknown accesses, and idle barriers.
@@ -190,20 +199,17 @@ def findings(recording: Recording, *, certain_only: bool = False) -> Iterator[Fi
 
             yield from path_findings(recording, certain_only=certain_only)
         return
-    reader = AccessReader(recording)
+    reader, missing = AccessReader(recording), MissingBarriers(recording)
     previous: _LayerFootprint | None = None
     for layer in recording.layers:
-        spans = _spans((index, reader.of(index)) for index in layer)
-        if certain_only:
-            spans = {memory: [span for span in group if span.known] for memory, group in spans.items()}
-        else:
+        spans = missing.spans(((index, reader.of(index)) for index in layer), certain_only=certain_only)
+        if not certain_only:
             footprint = _LayerFootprint(spans)
             if previous is not None and not previous.conflicts(footprint):
                 yield IdleBarrier(layer[0], f"the barrier before {recording.where(layer[0])} orders nothing")
             previous = footprint
-        for memory, group in spans.items():
-            for one, other in _conflicts(group):
-                yield _missing(recording, memory, one, other)
+        missing.look_at(spans)
+    yield from missing.findings()
 
 
 class _Memory(NamedTuple):
@@ -213,76 +219,79 @@ class _Memory(NamedTuple):
     number: int
 
 
-class _Span(NamedTuple):
-    start: int
-    end: int
-    command: int
-    reads: bool
-    writes: bool
-    known: bool
+_Spans = dict[_Memory, list[Span]]
 
 
-def conflicts_between(
-    recording: Recording, first: int, first_accesses: list[Access], second: int, second_accesses: list[Access]
-) -> Iterator[MissingBarrier]:
-    """A finding for each range of bytes that two commands share, one of them writing."""
-    for memory, group in _spans([(first, first_accesses), (second, second_accesses)]).items():
-        for one, other in _conflicts(group):
-            yield _missing(recording, memory, one, other)
+class MissingBarriers:
+    """Conflicts as they are found, kept as one finding for each buffer or slot and pair of kinds."""
+
+    def __init__(self, recording: Recording) -> None:
+        self._recording = recording
+        self._kinds = _kinds(recording)
+        self._found: dict[tuple[_Memory, tuple[Class, Class]], Overlap] = {}
+
+    def spans(self, commands: Iterable[tuple[int, list[Access]]], *, certain_only: bool = False) -> _Spans:
+        """What commands touch, by buffer or slot."""
+        spans: _Spans = defaultdict(list)
+        for index, accesses in commands:
+            for place, reads, writes, known in accesses:
+                end = LARGEST if place.length is None else place.offset + place.length
+                if end > place.offset and (known or not certain_only):
+                    memory = _Memory(isinstance(place, SlotRange), place[0])
+                    spans[memory].append(Span(place.offset, end, index, self._kinds[index], reads, writes, known))
+        return spans
+
+    def look_at(self, spans: _Spans) -> None:
+        """Note all conflicts among commands that nothing orders."""
+        for memory, group in spans.items():
+            for overlap in overlaps(group):
+                key = memory, overlap.classes
+                self._found[key] = overlap.joined(self._found.get(key))
+
+    def findings(self) -> list[MissingBarrier]:
+        """One for each kind of conflict, in the order of their first pairs."""
+        found = [_missing(self._recording, memory, overlap) for (memory, _), overlap in self._found.items()]
+        return sorted(found, key=lambda finding: finding.position)
 
 
-def _spans(commands: Iterable[tuple[int, list[Access]]]) -> dict[_Memory, list[_Span]]:
-    spans: dict[_Memory, list[_Span]] = defaultdict(list)
-    for index, accesses in commands:
-        for place, reads, writes, known in accesses:
-            memory = _Memory(isinstance(place, SlotRange), place[0])
-            end = LARGEST if place.length is None else place.offset + place.length
-            if end > place.offset:
-                spans[memory].append(_Span(place.offset, end, index, reads, writes, known))
-    return spans
+def _kinds(recording: Recording) -> list[str]:
+    """What to call each command: its kernel, or the call that records it."""
+    launches = (Dispatch, DispatchIndirect)
+    commands = recording.stored.models
+    by_name = len({command.export for command in commands if isinstance(command, launches)}) <= MOST_KERNELS
+    return [
+        f"kernel {command.export}" if by_name and isinstance(command, launches) else VERBS[type(command)]
+        for command in commands
+    ]
 
 
-def _conflicts(spans: list[_Span]) -> Iterator[tuple[_Span, _Span]]:
-    """Pairs of different commands that overlap, at least one of them writing.
-
-    A sweep by start. Whatever is looked at is either a pair to report or is over and dropped, so the cost is that of
-    sorting and of the answer: thousands of readers of one buffer are not compared with each other.
-    """
-    readers: list[_Span] = []
-    writers: list[_Span] = []
-    for span in sorted(spans):
-        writers = [other for other in writers if other.end > span.start]
-        if span.writes:
-            readers = [other for other in readers if other.end > span.start]
-        for other in [*writers, *readers] if span.writes else writers:
-            if other.command != span.command:
-                yield (other, span) if other.command < span.command else (span, other)
-        (writers if span.writes else readers).append(span)
-
-
-def _missing(recording: Recording, memory: _Memory, first: _Span, second: _Span) -> MissingBarrier:
+def _missing(recording: Recording, memory: _Memory, overlap: Overlap) -> MissingBarrier:
+    first, second, pairs = overlap
     start, end = max(first.start, second.start), min(first.end, second.end)
     place: Location
     if memory.is_slot:
         place = SlotRange(memory.number, start, None if end == LARGEST else end - start)
+        name = f"slot {memory.number}"
     else:
         place = Range(memory.number, start, end - start)
+        name = recording.resources.buffers[memory.number].name
     kind = _kind(first, second)
-    certain = first.known and second.known
     text = (
         f"{recording.where(second.command)} {_verb(second, kind is not HazardKind.READ_AFTER_WRITE)} "
         f"{recording.describe_place(place)}, which {recording.where(first.command)} "
         f"{_verb(first, kind is not HazardKind.WRITE_AFTER_READ)}: no barrier between them"
     )
-    return MissingBarrier(first.command, second.command, place, kind, certain, text)
+    if pairs > 1:
+        text += f", nor for {pairs - 1} more of {first.kind} and {second.kind} on {name}"
+    return MissingBarrier(first.command, second.command, place, kind, first.known and second.known, text, pairs)
 
 
-def _verb(span: _Span, writes: bool) -> str:
+def _verb(span: Span, writes: bool) -> str:
     verb = "write" if writes else "read"
     return f"{verb}s" if span.known else f"may {verb}"
 
 
-def _kind(first: _Span, second: _Span) -> HazardKind:
+def _kind(first: Span, second: Span) -> HazardKind:
     if first.writes:
         return HazardKind.READ_AFTER_WRITE if second.reads else HazardKind.WRITE_AFTER_WRITE
     return HazardKind.WRITE_AFTER_READ
@@ -291,7 +300,7 @@ def _kind(first: _Span, second: _Span) -> HazardKind:
 class _LayerFootprint:
     """What a layer touches and what it writes, as merged intervals per buffer or slot."""
 
-    def __init__(self, spans: dict[_Memory, list[_Span]]) -> None:
+    def __init__(self, spans: _Spans) -> None:
         self.touched = {memory: _union(group) for memory, group in spans.items()}
         self.written = {
             memory: _union([span for span in group if span.writes])
@@ -304,7 +313,7 @@ class _LayerFootprint:
         return _share(self.written, later.touched) or _share(self.touched, later.written)
 
 
-def _union(spans: Sequence[_Span]) -> list[tuple[int, int]]:
+def _union(spans: Sequence[Span]) -> list[tuple[int, int]]:
     merged: list[tuple[int, int]] = []
     for span in sorted(spans):
         if merged and span.start <= merged[-1][1]:

@@ -6,30 +6,78 @@ ordered behind everybody before them, or that pair is a finding itself.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from bisect import bisect_left
+from collections.abc import Collection
 from typing import TYPE_CHECKING
 
-from hipgraph_cb.recording.hazards import Access, AccessReader, MissingBarrier, conflicts_between
+from hipgraph_cb.recording.commands import ResetEvent
+from hipgraph_cb.recording.hazards import Access, AccessReader, MissingBarrier, MissingBarriers
 from hipgraph_cb.recording.inference import enter
 
 if TYPE_CHECKING:
+    from hipgraph_cb.recording.dependencies import Dependencies
     from hipgraph_cb.recording.inference import Memories
     from hipgraph_cb.recording.recording import Recording
 
 
-def path_findings(recording: Recording, *, certain_only: bool) -> Iterator[MissingBarrier]:
+def path_findings(recording: Recording, *, certain_only: bool) -> list[MissingBarrier]:
     """See `hazards.findings`."""
-    reader = AccessReader(recording)
+    reader, missing = AccessReader(recording), MissingBarriers(recording)
+    paths = _Paths(recording)
     memories: Memories = {}
     accesses: list[list[Access]] = []
-    ancestors: list[int] = []  # as sets of bits: one number for each command
-    for index, waits in enumerate(recording.dependencies or ()):
+    for index in range(len(recording)):
         known = reader.of(index)
         accesses.append([access for access in known if access.known] if certain_only else known)
-        before = 0
-        for wait in waits:
-            before |= ancestors[wait] | 1 << wait
-        ancestors.append(before)
-        for conflict in sorted(enter(memories, index, accesses[index])):
-            if not before >> conflict & 1:
-                yield from conflicts_between(recording, conflict, accesses[conflict], index, accesses[index])
+        for conflict in paths.unordered(index, enter(memories, index, accesses[index])):
+            missing.look_at(missing.spans([(conflict, accesses[conflict]), (index, accesses[index])]))
+    return missing.findings()
+
+
+class _Paths:
+    """Who is ordered behind whom.
+
+    Barriers, signals and waits order a command behind all commands up to some point, mostly. That point is kept for
+    each command; what lies beyond it is found by going back along the dependencies.
+    """
+
+    def __init__(self, recording: Recording) -> None:
+        self._dependencies: Dependencies = recording.dependencies or ()
+        self._resets = {index for index, command in enumerate(recording) if isinstance(command, ResetEvent)}
+        self._behind: list[int] = []
+        former: tuple[int, ...] | None = None
+        for waits in self._dependencies:
+            # All commands behind a barrier share one tuple.
+            self._behind.append(self._behind[-1] if waits is former else self._all_before(waits))
+            former = waits
+
+    def _all_before(self, waits: tuple[int, ...]) -> int:
+        """The largest index such that who waits for these waits for every command before it, resets apart."""
+        end = max((self._behind[wait] for wait in waits), default=0)
+        further = list({id(each): each for each in map(self._dependencies.__getitem__, waits)}.values())
+        while _has(waits, end) or end in self._resets or any(_has(each, end) for each in further):
+            end += 1
+        return end
+
+    def unordered(self, command: int, others: Collection[int]) -> list[int]:
+        """Those of earlier commands that this one is not ordered behind, ascending."""
+        waits = self._dependencies[command]
+        left = [other for other in others if other >= self._behind[command] and not _has(waits, other)]
+        if not left:
+            return []
+        least, behind = min(left), self._behind[command]
+        ahead = list(waits[bisect_left(waits, least) :])
+        seen = set(ahead)
+        while ahead:
+            reached = ahead.pop()
+            behind = max(behind, self._behind[reached])
+            more = [wait for wait in self._dependencies[reached] if wait >= least and wait not in seen]
+            seen.update(more)
+            ahead += more
+        return sorted(other for other in left if other >= behind and other not in seen)
+
+
+def _has(waits: tuple[int, ...], other: int) -> bool:
+    """Whether it is among these, which ascend."""
+    at = bisect_left(waits, other)
+    return at < len(waits) and waits[at] == other

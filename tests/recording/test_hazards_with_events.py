@@ -79,6 +79,22 @@ def test_a_long_row_of_ordered_writes_costs_no_pairs(event):
     assert cb.recording.hazards() == ()
 
 
+def test_twenty_thousand_commands_between_signals_and_waits_are_looked_at_once_each(event):
+    x, windows = FakeBuffer(64, "x"), 200
+    with CommandBuffer(label="step") as cb:
+        for _ in range(windows):
+            for value in range(50):
+                cb.fill_buffer(x, value)
+            cb.signal_event(event)
+            for value in range(50):
+                cb.fill_buffer(x, value)
+            cb.wait_events([event])
+    (finding,) = cb.recording.hazards()
+    # Each fill and the one before it: nothing waits until the wait, which is no help to the fills behind the signal.
+    assert (finding.first, finding.second, finding.count) == (0, 1, 100 * windows - 1)
+    assert str(finding).endswith(f", nor for {100 * windows - 2} more of fill_buffer and fill_buffer on `x`")
+
+
 @pytest.mark.parametrize("seed", range(30))
 def test_there_is_a_finding_exactly_where_a_conflict_has_no_path(seed):
     """Against the definition, byte by byte: a race somewhere means a finding, and each finding is a race."""

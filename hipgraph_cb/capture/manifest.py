@@ -14,7 +14,7 @@ from hipgraph_cb.capture.document import dump, fields, inside, items, number, op
 from hipgraph_cb.capture.manifest_memory import memory_rows, read_memory
 from hipgraph_cb.code_object.verify import VerifiedExecutable, verify
 from hipgraph_cb.errors import HipGraphError, IncompatibleError, InvalidArgumentError, UnimplementedError
-from hipgraph_cb.recording.checking import check_recording
+from hipgraph_cb.recording.checking import MOST_COMMANDS, check_recording
 from hipgraph_cb.recording.groups import Group
 from hipgraph_cb.recording.recording import Recording
 from hipgraph_cb.recording.resources import BufferEntry, EventEntry, ExecutableEntry, RecordingEntry, ResourceTable
@@ -23,6 +23,8 @@ FORMAT = "hipgraph_cb capture"
 VERSION = 1
 DEEPEST_GROUP = 255
 LARGEST_CAPACITY = (1 << 24) - 1
+LEAST_STEPS = 1 << 16
+STEPS_PER_BYTE = 4
 
 _BODY = ("label", "binding_capacity", "commands", "layer_starts", "dependencies", "groups")
 _RESOURCES = ("buffers", "executables", "events", "recordings")
@@ -50,19 +52,25 @@ def encode(capture: Capture) -> tuple[bytes, dict[str, bytes]]:
         "recordings": [_write_recording(entry, blobs) for entry in _in_order(resources.recordings)],
         "memory": memory_rows(capture, blobs),
     }
-    _check_as_loaded(recording)
-    return dump(document), blobs.contents
+    manifest = dump(document)
+    _check_as_loaded(recording, len(manifest))
+    return manifest, blobs.contents
 
 
 def _in_order(entries: Mapping[int, _Entry]) -> list[_Entry]:
     return [entries[id] for id in sorted(entries)]
 
 
-def _check_as_loaded(recording: Recording) -> None:
+def _check_as_loaded(recording: Recording, size: int) -> None:
     """Refuse what could not be loaded again: the code objects are verified as they will be then."""
     resources = recording.resources
     verified = {id: entry._replace(verified=verify(entry.verified.data)) for id, entry in resources.executables.items()}
-    check_recording(recording.with_resources(replace(resources, executables=verified)))
+    check_recording(recording.with_resources(replace(resources, executables=verified)), most_steps=_most_steps(size))
+
+
+def _most_steps(size: int) -> int:
+    """What a manifest of this size may ask of whoever reads it; a fill takes some 100 bytes, its execution one step."""
+    return min(MOST_COMMANDS, LEAST_STEPS + STEPS_PER_BYTE * size)
 
 
 def _write_body(recording: Recording, blobs: Blobs) -> dict[str, Any]:
@@ -117,7 +125,7 @@ def decode(manifest: bytes, contents: Mapping[str, bytes]) -> Capture:
         producer, memory = values[2:4]
         resources = _read_resources(values[4 : 4 + len(_RESOURCES)], blobs)
         recording = _read_body(values[-len(_BODY) :], resources, blobs)
-        check_recording(recording)
+        check_recording(recording, most_steps=_most_steps(len(manifest)))
         capture_memory = read_memory(memory, recording, blobs)
         blobs.check_all_used()
         return Capture(recording, *capture_memory, text(producer))

@@ -60,6 +60,9 @@ class SlotUse:
     late: tuple[int, ...] = ()
 
 
+_UNUSED = SlotUse()
+
+
 class BoundRange(NamedTuple):
     """What a table holds in a slot: `length` bytes from byte `offset` on of `buffer`, a whole buffer."""
 
@@ -110,10 +113,11 @@ def slot_uses(recording: Recording) -> tuple[SlotUse, ...]:
         for place in locations(command):
             if isinstance(place, SlotRange):
                 _count(tallies.setdefault(place.slot, _Tally()), index, command, place)
-    return tuple(
-        SlotUse(tally.end, tally.alignment, tuple(tally.commands), tuple(tally.late))
-        for tally in (tallies.get(slot, _Tally()) for slot in range(max(tallies, default=-1) + 1))
-    )
+    uses = {
+        slot: SlotUse(tally.end, tally.alignment, tuple(tally.commands), tuple(tally.late))
+        for slot, tally in tallies.items()
+    }
+    return tuple(uses.get(slot, _UNUSED) for slot in range(max(uses, default=-1) + 1))
 
 
 def _count(tally: _Tally, index: int, command: Command, place: SlotRange) -> None:

@@ -60,11 +60,15 @@ MOST_COMMANDS = 1 << 22
 """Commands that a recording may run, nested ones counted as often as they run: a backend makes a node for each."""
 
 
-def check_recording(recording: Recording, limits: DeviceLimits | None = None) -> None:
+def check_recording(
+    recording: Recording, limits: DeviceLimits | None = None, *, most_steps: int = MOST_COMMANDS
+) -> None:
     """Refuse a recording that no command buffer would have made.
 
     Args:
         limits: what the device can run; None checks against the kernels only.
+        most_steps: the commands that it may run, and the slots that all its recordings may have together, up to the
+            last one that each uses: what a file of a few bytes may make of itself.
 
     Raises:
         InvalidArgumentError, OutOfRangeError, NotFoundError, FailedPreconditionError, ResourceExhaustedError: the first
@@ -72,38 +76,48 @@ def check_recording(recording: Recording, limits: DeviceLimits | None = None) ->
     """
     resources = recording.resources
     totals: dict[int, int] = {}
+    slots = most_steps
     for key in sorted(resources.recordings):
         entry = resources.recordings[key]
         try:
-            totals[key] = _check_one(entry.recording, resources, limits, totals)
+            totals[key], slots = _check_one(entry.recording, resources, limits, totals, most_steps, slots)
         except HipGraphError as error:
             raise error.located(f"nested recording {entry.name}") from None
-    _check_one(recording, resources, limits, totals)
+    _check_one(recording, resources, limits, totals, most_steps, slots)
 
 
 def _check_one(
-    recording: Recording, resources: ResourceTable, limits: DeviceLimits | None, totals: Mapping[int, int]
-) -> int:
-    """Check a recording whose nested ones were checked, with their `totals`; returns how many commands it runs."""
+    recording: Recording,
+    resources: ResourceTable,
+    limits: DeviceLimits | None,
+    totals: Mapping[int, int],
+    most_steps: int,
+    slots: int,
+) -> tuple[int, int]:
+    """Check a recording whose nested ones were checked, with their `totals`.
+
+    Returns:
+        How many commands it runs, and how many of the `slots` it leaves to others.
+    """
     if recording.depth > DEEPEST_NESTING:
         raise ResourceExhaustedError(
             "recordings are nested too deep", found=f"{recording.depth} levels", allowed=f"{DEEPEST_NESTING} levels"
         )
     _check_order(recording)
     _check_groups(recording.groups, len(recording))
-    checker = CommandChecker(recording, resources, limits)
+    checker = CommandChecker(recording, resources, limits, slots)
     total = 0
     for index, command in enumerate(recording):
         try:
             checker.check(command)
             total += _steps(command, totals)
-            if total > MOST_COMMANDS:
+            if total > most_steps:
                 raise ResourceExhaustedError(
-                    "nested recordings run too many commands", found=f"{total} so far", allowed=str(MOST_COMMANDS)
+                    "nested recordings run too many commands", found=f"{total} so far", allowed=str(most_steps)
                 )
         except HipGraphError as error:
             raise error.located(recording.where(index)) from None
-    return total
+    return total, slots - checker.used_slots
 
 
 def _steps(command: Command, totals: Mapping[int, int]) -> int:
@@ -118,9 +132,17 @@ class CommandChecker:
 
     Args:
         resources: of the outermost recording, whose executables count.
+        most_slots: the slots that it may have, up to the last one that is used.
+
+    Attributes:
+        used_slots: those that it has so far.
     """
 
-    def __init__(self, recording: Recording, resources: ResourceTable, limits: DeviceLimits | None) -> None:
+    def __init__(
+        self, recording: Recording, resources: ResourceTable, limits: DeviceLimits | None, most_slots: int
+    ) -> None:
+        self.used_slots = 0
+        self._most_slots = most_slots
         self._resources = recording.resources
         self._executables = resources.executables
         self._capacity = recording.binding_capacity
@@ -139,7 +161,7 @@ class CommandChecker:
     def _place(self, place: Location, *, empty: bool = False) -> None:
         """Refuse bytes that are not there; `empty`: none at all are accepted, as behind a kernel's pointer."""
         if isinstance(place, SlotRange):
-            check_slot(place.slot, self._capacity)
+            self._slot(place.slot)
             check_within(place.offset, place.length or 0, LARGEST, f"slot {place.slot}")
         else:
             entry = self._resources.buffers.get(place.resource)
@@ -148,6 +170,14 @@ class CommandChecker:
             check_within(place.offset, place.length, entry.size, entry.name)
         if place.length == 0 and not empty:
             raise InvalidArgumentError("a transfer of no bytes is not recorded", found="length 0", allowed="1 or more")
+
+    def _slot(self, slot: int) -> None:
+        check_slot(slot, self._capacity)
+        if slot >= self._most_slots:
+            raise ResourceExhaustedError(
+                "a command uses a slot that is too far up", found=f"slot {slot}", allowed=f"below {self._most_slots}"
+            )
+        self.used_slots = max(self.used_slots, slot + 1)
 
     def _fill(self, command: Fill) -> None:
         self._place(command.target)

@@ -109,6 +109,10 @@ class OutOfRangeError(HipGraphError, ValueError):
     status = "OUT_OF_RANGE"
 
 
+class NoSuchIndexError(OutOfRangeError, IndexError):
+    """An index beyond the end of a sequence."""
+
+
 class UnimplementedError(HipGraphError, NotImplementedError):
     """Something that this backend, format or device does not do; also a `NotImplementedError`."""
 

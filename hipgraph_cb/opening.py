@@ -61,7 +61,7 @@ def open_device(backend: str | None = None, *, device: int = 0, virtual: Virtual
         HipError, HsaError: the runtime refused.
     """
     name = "hip" if backend is None else backend
-    if name not in BACKENDS:
+    if not isinstance(name, str) or name not in BACKENDS:
         raise InvalidArgumentError("open_device: unknown backend", found=repr(backend), allowed="'hip', 'hsa'")
     if isinstance(device, bool) or not isinstance(device, int) or device < 0:
         raise InvalidArgumentError("open_device: bad device", found=repr(device), allowed="an ordinal: 0, 1, ...")

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from hipgraph_cb.errors import InvalidArgumentError
 
-MODES = ("graph", "stream")
+GRAPH = "graph"
+MODES = (GRAPH, "stream")
 
 
 def check_mode(mode: object) -> None:
@@ -13,5 +14,5 @@ def check_mode(mode: object) -> None:
     Raises:
         InvalidArgumentError: `mode` is none of `MODES`.
     """
-    if mode not in MODES:
+    if not isinstance(mode, str) or mode not in MODES:
         raise InvalidArgumentError("replay: unknown mode", found=repr(mode), allowed=", ".join(map(repr, MODES)))

@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from threading import get_ident
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
+from hipgraph_cb.backend.modes import GRAPH
 from hipgraph_cb.backend.queue import LaunchQueue
 from hipgraph_cb.backend.watching import replay_checked
 from hipgraph_cb.runtime.program import Program
@@ -33,7 +34,7 @@ class BackendProgram(Program, Generic[QueueKind]):
         self,
         stream: Any = None,
         bindings: Sequence[Any] | None = None,
-        mode: str = "graph",
+        mode: str = GRAPH,
         check: Check | None = None,
     ) -> None:
         needs = self._needs

@@ -37,7 +37,7 @@ def replay_checked(watched: Watched, check: Check, mode: str, stream: Any, bindi
         raise InvalidArgumentError(
             "replay: a check is of the graph", found=f"mode={mode!r} and check={check!r}", next_step="leave out one"
         )
-    if check == STREAM:
+    if isinstance(check, str) and check == STREAM:
         compare(watched, stream, bindings)
     else:
         watch(watched, check, stream, bindings)
@@ -66,7 +66,7 @@ def watch(watched: Watched, check: Check, stream: Any, bindings: Sequence[Any] |
 def _judge(check: Check, watcher: _Watcher) -> Callable[[Output], Any]:
     if callable(check):
         return check
-    if check != NAN:
+    if not isinstance(check, str) or check != NAN:
         raise InvalidArgumentError("replay: unknown check", found=repr(check), allowed="'nan', 'stream' or a callable")
     if not watcher.has_floats():
         raise InvalidArgumentError(

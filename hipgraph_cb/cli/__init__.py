@@ -7,11 +7,10 @@ from __future__ import annotations
 
 import argparse
 import importlib
-import json
-import os
 import sys
 from collections.abc import Sequence
 
+from hipgraph_cb.cli.output import Parser, abandon, complain, finish, prepare_streams, say_json
 from hipgraph_cb.errors import HipGraphError
 
 SUBCOMMANDS = {
@@ -28,28 +27,40 @@ SUBCOMMANDS = {
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one subcommand and return the exit status of the process."""
     words = sys.argv[1:] if arguments is None else arguments
+    prepare_streams()
     options = build_parser(next((word for word in words if word in SUBCOMMANDS), None)).parse_args(words)
     try:
         status: int = options.run(options)
-        sys.stdout.flush()
+        finish()
     except BrokenPipeError:
-        # The reader has seen enough. Python's own flush at exit must not find the closed pipe again.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        abandon()  # the reader has seen enough
         return 2
-    except (HipGraphError, OSError) as error:
-        if options.json:
-            print(json.dumps({"error": type(error).__name__, "message": str(error)}))
-        print(f"hipgraph-cb {options.subcommand}: {error}", file=sys.stderr)
+    except HipGraphError as error:
+        return _failed(options, error)
+    except OSError as error:  # of the standard streams: those of files are errors of ours
+        complain(f"hipgraph-cb {options.subcommand}: {error}")
+        abandon()
         return 2
     except KeyboardInterrupt:
-        print(f"hipgraph-cb {options.subcommand}: interrupted", file=sys.stderr)
+        complain(f"hipgraph-cb {options.subcommand}: interrupted")
         return 2
     return status
 
 
+def _failed(options: argparse.Namespace, error: HipGraphError) -> int:
+    complain(f"hipgraph-cb {options.subcommand}: {error}")
+    if options.json:
+        try:
+            say_json({"error": type(error).__name__, "message": str(error)}, indent=None)
+            finish()
+        except OSError:
+            abandon()
+    return 2
+
+
 def build_parser(chosen: str | None) -> argparse.ArgumentParser:
     """The parser. Only the module of the chosen subcommand is loaded, since some need numpy and some do not."""
-    parser = argparse.ArgumentParser(prog="hipgraph-cb", description="Record AMD GPU work, replay it, look at it.")
+    parser = Parser(prog="hipgraph-cb", description="Record AMD GPU work, replay it, look at it.")
     subparsers = parser.add_subparsers(dest="subcommand", required=True, metavar="SUBCOMMAND")
     for name, purpose in SUBCOMMANDS.items():
         subparser = subparsers.add_parser(name, help=purpose, description=purpose)

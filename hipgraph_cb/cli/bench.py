@@ -8,11 +8,11 @@ part of it that the call of `replay` takes.
 from __future__ import annotations
 
 import argparse
-import json
 import math
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
+from hipgraph_cb.cli.output import say, say_json
 from hipgraph_cb.errors import InvalidArgumentError
 from hipgraph_cb.hip.joins import code_for
 from hipgraph_cb.opening import open_device
@@ -52,7 +52,7 @@ def run(options: argparse.Namespace) -> int:
             "rows": rows,
             "advice": advice(rows, device.is_virtual),
         }
-    print(json.dumps(facts, indent=2) if options.json else _as_text(facts))
+    say_json(facts) if options.json else say(_as_text(facts))
     return 0
 
 

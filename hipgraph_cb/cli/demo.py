@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import json
 import time
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -13,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hipgraph_cb import samples
+from hipgraph_cb.cli.output import say, say_json
 from hipgraph_cb.files import write_text
 from hipgraph_cb.opening import open_device
 
@@ -36,7 +36,7 @@ class Report:
     def say(self, key: str, value: Any, text: str) -> None:
         self.facts[key] = value
         if not self.quiet:
-            print(text)
+            say(text)
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -59,7 +59,7 @@ def run(options: argparse.Namespace) -> int:
         agree = _record_and_replay(report, device, executable, options.count, options.dot)
     report.say("agree", agree, "every replay agrees with numpy" if agree else "a replay DIFFERS from numpy")
     if options.json:
-        print(json.dumps(report.facts, indent=2))
+        say_json(report.facts)
     return 0 if agree else 1
 
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import argparse
-import json
 from dataclasses import asdict
 from pathlib import Path
 
 from hipgraph_cb.capture.diff import compare
 from hipgraph_cb.capture.hgcb import load
+from hipgraph_cb.cli.output import say, say_json
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -21,9 +21,9 @@ def run(options: argparse.Namespace) -> int:
     found = compare(before, after)
     if options.json:
         report = {"before": str(options.before), "after": str(options.after), "same": found.is_empty, **asdict(found)}
-        print(json.dumps(report, indent=2))
+        say_json(report)
     elif found.is_empty:
-        print(f"{options.before} and {options.after} do the same work: {len(before)} commands")
+        say(f"{options.before} and {options.after} do the same work: {len(before)} commands")
     else:
-        print("\n".join([f"--- {options.before}", f"+++ {options.after}", *found.lines()]))
+        say("\n".join([f"--- {options.before}", f"+++ {options.after}", *found.lines()]))
     return 0 if found.is_empty else 1

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import argparse
 import importlib.metadata
-import json
 import platform
 from pathlib import Path
 from typing import Any
 
 from hipgraph_cb import __version__
+from hipgraph_cb.cli.output import say, say_json
 from hipgraph_cb.errors import HipGraphError
 from hipgraph_cb.opening import open_device, process_choice
 
@@ -31,11 +31,11 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     if options.isa:
         facts = _instruction_facts(options.isa)
-        print(json.dumps(facts, indent=2) if options.json else _as_text(facts))
+        say_json(facts) if options.json else say(_as_text(facts))
         return 0
     if options.functions:
         facts = _function_facts()
-        print(json.dumps(facts, indent=2) if options.json else _as_text(facts))
+        say_json(facts) if options.json else say(_as_text(facts))
         return 0
     return _report(options)
 
@@ -92,7 +92,7 @@ def _report(options: argparse.Namespace) -> int:
     except HipGraphError as error:
         facts["error"] = str(error)
         status = 2
-    print(json.dumps(facts, indent=2) if options.json else _as_text(facts))
+    say_json(facts) if options.json else say(_as_text(facts))
     return status
 
 

@@ -6,13 +6,12 @@ Formats of profiles, such as `perfetto`, need a device: the file is replayed wit
 from __future__ import annotations
 
 import argparse
-import json
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from hipgraph_cb.capture.capture import Capture
 from hipgraph_cb.capture.hgcb import load
+from hipgraph_cb.cli.output import say, say_json
 from hipgraph_cb.files import write_text
 from hipgraph_cb.recording.dependencies import JoinPolicy
 from hipgraph_cb.recording.formats import TextFormat, find, text_formats
@@ -53,11 +52,11 @@ def run(options: argparse.Namespace) -> int:
         write_text(options.runtime_dot, _runtime_dot(capture, options), "save")
     text = _text(find(options.format, TextFormat), capture, options)
     if options.output is None:
-        sys.stdout.write(text)
+        say(text, end="")
         return 0
     write_text(options.output, text, "save")
     facts = {"file": str(options.file), "format": options.format, "output": str(options.output), "size": len(text)}
-    print(json.dumps(facts) if options.json else f"{options.output}: {options.format}, {len(text)} characters")
+    say_json(facts, indent=None) if options.json else say(f"{options.output}: {options.format}, {len(text)} characters")
     return 0
 
 

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import argparse
-import json
-import sys
 from pathlib import Path
 from typing import Any
 
+from hipgraph_cb.cli.output import say, say_json
 from hipgraph_cb.code_object.container import CODE_OBJECT, Container, read_container
 from hipgraph_cb.code_object.kernel_args import Parameter
 from hipgraph_cb.code_object.verify import VerifiedExecutable, VerifiedExport, inspect, verify
 from hipgraph_cb.errors import HipGraphError
 from hipgraph_cb.files import read_file
+from hipgraph_cb.visible import visible
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -40,7 +40,7 @@ def run(options: argparse.Namespace) -> int:
         found += [describe(_executable(part, options.target)) for part in parts[1:] if found]
     except HipGraphError as error:
         message = {"file": str(options.file), "sound": False, "error": str(error)}
-        print(json.dumps(message, indent=2) if options.json else f"{options.file}: {error}")
+        say_json(message) if options.json else say(f"{options.file}: {error}")
         return 1
     if options.disassemble:
         return _disassemble(first, options.disassemble, options.json)
@@ -50,11 +50,11 @@ def run(options: argparse.Namespace) -> int:
         objects = found[0] if len(found) == 1 else {"code_objects": found}
         report = {"file": str(options.file), "sound": sound, "container": listing, **objects}
         targets = {"targets": {target: {"loads": not why, "reason": why} for target, why in loads.items()}}
-        print(json.dumps({**report, **(targets if loads else {})}, indent=2))
+        say_json({**report, **(targets if loads else {})})
     else:
-        sys.stdout.write(_container_text(options.file, listing))
-        sys.stdout.write("".join(as_text(options.file, facts) for facts in found))
-        sys.stdout.write("".join(_target_text(target, why) for target, why in loads.items()))
+        say(_container_text(options.file, listing), end="")
+        say("".join(as_text(options.file, facts) for facts in found), end="")
+        say("".join(_target_text(target, why) for target, why in loads.items()), end="")
     return 0 if sound else 1
 
 
@@ -99,7 +99,7 @@ def _container_text(file: Path, listing: dict[str, Any]) -> str:
     for row in listing["entries"]:
         problem, target = row["problem"], row["target"]
         what = problem.splitlines()[0] if problem else f"for {target}" if target else "host code"
-        lines.append(f"  {row['path']}: {what}, {row['size']} bytes")
+        lines.append(f"  {visible(row['path'])}: {what}, {row['size']} bytes")
     return "\n".join(lines) + "\n"
 
 
@@ -117,11 +117,11 @@ def _disassemble(executable: VerifiedExecutable, kernel: str, as_json: bool) -> 
         for line in kernel_listing(executable, kernel)
     ]
     if as_json:
-        print(json.dumps({"kernel": kernel, "instructions": rows}, indent=2))
+        say_json({"kernel": kernel, "instructions": rows})
     else:
-        print(f"{kernel}:")
+        say(f"{kernel}:")
         for row in rows:
-            print(f"{row['offset']:6x}  {row['bytes']:24}  {row['text']}")
+            say(f"{row['offset']:6x}  {row['bytes']:24}  {row['text']}")
     return 0
 
 
@@ -169,12 +169,12 @@ def as_text(file: Path, facts: dict[str, Any]) -> str:
     """The facts of `describe`, for people."""
     lines = [f"{file}: {facts['target']}, code object v{facts['code_object_version']}, sha256 {facts['sha256'][:16]}"]
     for name, kernel in facts["kernels"].items():
-        lines += [f"kernel {name}", f"  {_needs(kernel)}"]
-        lines += [f"  {row['offset']:4d}  {row['label']}" for row in kernel["parameters"]]
+        lines += [f"kernel {visible(name)}", f"  {_needs(kernel)}"]
+        lines += [f"  {row['offset']:4d}  {visible(row['label'])}" for row in kernel["parameters"]]
     for name, error in facts["refused"].items():
-        lines += [f"kernel {name} is refused", *(f"  {line}" for line in error.splitlines())]
-    lines += [f"kernel {name} has a descriptor and no metadata" for name in facts["undescribed"]]
-    lines += [f"global {name}: {size} bytes" for name, size in facts["globals"].items()]
+        lines += [f"kernel {visible(name)} is refused", *(f"  {line}" for line in error.splitlines())]
+    lines += [f"kernel {visible(name)} has a descriptor and no metadata" for name in facts["undescribed"]]
+    lines += [f"global {visible(name)}: {size} bytes" for name, size in facts["globals"].items()]
     return "\n".join(lines) + "\n"
 
 

@@ -14,7 +14,7 @@ class Progress:
 
     def __init__(self, what: str) -> None:
         self._what = what
-        self._shows = sys.stderr.isatty()
+        self._shows = sys.stderr is not None and sys.stderr.isatty()
         self._last = time.monotonic()
         self._width = 0
 

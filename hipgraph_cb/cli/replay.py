@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import json
 import statistics
 import time
 from contextlib import ExitStack
@@ -17,6 +16,7 @@ from hipgraph_cb.capture.expected import Difference
 from hipgraph_cb.capture.hgcb import load
 from hipgraph_cb.capture.replacement import with_kernel
 from hipgraph_cb.capture.session import Session
+from hipgraph_cb.cli.output import say, say_json
 from hipgraph_cb.cli.progress import Progress
 from hipgraph_cb.code_object.verify import verify
 from hipgraph_cb.errors import CheckFailedError, NotFoundError
@@ -91,7 +91,7 @@ def run(options: argparse.Namespace) -> int:
         else:
             _replay(session, options, report)
     report["agrees"] = not any(report.get(key) for key in ("differences", "divergence", "bad"))
-    print(json.dumps(report, indent=2) if options.json else _as_text(report, options))
+    say_json(report) if options.json else say(_as_text(report, options))
     return 0 if report["agrees"] else 1
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import html
 import json
+import re
 from collections.abc import Sequence
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any
@@ -30,12 +31,14 @@ def to_html(recording: Recording, *, join: JoinPolicy = JoinPolicy.AUTO, profile
     picture = as_object(recording, join=join, profile=profile)
     # `<` would end the element that holds the data; JSON has another way to write it.
     data = json.dumps(picture, ensure_ascii=True, separators=(",", ":")).replace("<", "\\u003c")
-    parts = {"title": html.escape(picture["title"]), "style": _part("viewer.css"), "script": _part("viewer.js")}
-    page = _part("page.html")
-    for name, text in parts.items():
-        page = page.replace("{{" + name + "}}", text)
-    before, after = page.split("{{data}}")
-    return before + data + after
+    parts = {
+        "title": html.escape(picture["title"]),
+        "style": _part("viewer.css"),
+        "script": _part("viewer.js"),
+        "data": data,
+    }
+    # In one pass: what goes in may look like a place itself.
+    return re.sub(r"{{(\w+)}}", lambda place: parts[place[1]], _part("page.html"))
 
 
 def as_object(

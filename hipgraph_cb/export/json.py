@@ -25,16 +25,20 @@ from hipgraph_cb.recording.commands import (
     WaitEvents,
 )
 from hipgraph_cb.recording.formats import TextFormat
+from hipgraph_cb.recording.validation import integer
 
 if TYPE_CHECKING:
     from hipgraph_cb.recording.recording import Recording
 
 JSON_FORMAT = "hipgraph_cb recording"
 VERSION = 1
+LARGEST_INDENT = 64
 
 
 def to_json(recording: Recording, *, indent: int | None = 2) -> str:
     """The recording as one JSON object, in plain ASCII."""
+    if indent is not None:
+        integer(indent, "to_json: indent", largest=LARGEST_INDENT)
     return json.dumps(as_object(recording), indent=indent, ensure_ascii=True) + "\n"
 
 

@@ -75,8 +75,14 @@ def foreign_memory(source: Any, size: int | None, dlpack_stream: int | None) -> 
 def _dlpack_device(source: Any) -> tuple[int, int] | None:
     if not hasattr(source, "__dlpack__") or not hasattr(source, "__dlpack_device__"):
         return None
-    kind, ordinal = source.__dlpack_device__()
-    return int(kind), int(ordinal)
+    device = source.__dlpack_device__()
+    try:
+        kind, ordinal = device
+        return int(kind), int(ordinal)
+    except (TypeError, ValueError):
+        raise InvalidArgumentError(
+            f"{ACTION}: __dlpack_device__ gives no device", found=repr(device), allowed="a kind and an ordinal"
+        ) from None
 
 
 def _by_dlpack(source: Any, name: str, stream: int | None) -> ForeignMemory:

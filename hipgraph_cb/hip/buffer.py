@@ -28,14 +28,6 @@ class HipBuffer(OwnedBuffer):
 
     _device: HipDevice
 
-    @classmethod
-    def allocate(cls, device: HipDevice, size: int, label: str | None) -> HipBuffer:
-        device.backlog.sweep()
-        device.api.make_current()
-        where = f"a buffer of {size} bytes" if label is None else f"buffer `{label}` of {size} bytes"
-        native = device.api.call("hipMalloc", size, where=where)
-        return cls(device, size, int(native), Handle(device.api, int(native), "hipFree"), label)
-
     def _copy(self, address: int, host: NDArray[np.uint8], keep: Handle, to_host: bool) -> None:
         kinds = bindings().hipMemcpyKind
         if to_host:
@@ -101,3 +93,12 @@ def _allocation(device: HipDevice, address: int) -> tuple[int, int]:
     """Where the allocation begins that holds an address, and its bytes. Raises HipError when there is none."""
     start, size = device.api.call("hipMemGetAddressRange", address)
     return int(start), int(size)
+
+
+def new_buffer(device: HipDevice, size: int, label: str | None) -> HipBuffer:
+    """Uninitialised memory."""
+    device.backlog.sweep()
+    device.api.make_current()
+    where = f"a buffer of {size} bytes" if label is None else f"buffer `{label}` of {size} bytes"
+    native = int(device.api.call("hipMalloc", size, where=where))
+    return HipBuffer(device, size, native, Handle(device.api, native, "hipFree"), label)

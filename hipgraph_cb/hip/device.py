@@ -16,7 +16,7 @@ from hipgraph_cb.errors import InvalidArgumentError, NotFoundError
 from hipgraph_cb.foreign.memory import LEGACY_STREAM, PER_THREAD_STREAM
 from hipgraph_cb.foreign.streams import stream_address
 from hipgraph_cb.hip.api import HipApi
-from hipgraph_cb.hip.buffer import HipBuffer, ImportedBuffer
+from hipgraph_cb.hip.buffer import HipBuffer, ImportedBuffer, new_buffer
 from hipgraph_cb.hip.event import HipEvent
 from hipgraph_cb.hip.executable import HipExecutable
 from hipgraph_cb.hip.fills import FillKernel
@@ -79,7 +79,7 @@ class HipDevice(BackendDevice):
         return self._foreign_queue(stream)
 
     def _allocate(self, size: int, label: str | None) -> HipBuffer:
-        return self._adopt(HipBuffer.allocate(self, size, label))
+        return self._adopt(new_buffer(self, size, label))
 
     def _import_stream(self) -> int:
         return int(self._queue.native)

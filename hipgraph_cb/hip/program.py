@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from hipgraph_cb.backend.events import EventRecord
 from hipgraph_cb.backend.imported import check_bound
 from hipgraph_cb.backend.lifetime import RetiredHandles, forget_done, handles_of
-from hipgraph_cb.backend.modes import check_mode
+from hipgraph_cb.backend.modes import GRAPH, check_mode
 from hipgraph_cb.backend.program import BackendProgram
 from hipgraph_cb.backend.resources import BoundResources
 from hipgraph_cb.backend.supported import check_supported
@@ -129,7 +129,7 @@ class HipProgram(BackendProgram[Queue]):
             self._api.make_current()
         for buffer in self._resources.imported:
             buffer.check_there()
-        if mode == "graph" and not self._has_slots:
+        if mode is GRAPH and not self._has_slots:
             self._launch(queue)
             return
         check_mode(mode)

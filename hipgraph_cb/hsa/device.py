@@ -17,7 +17,7 @@ from hipgraph_cb.hsa.blits import BlitKernels
 from hipgraph_cb.hsa.event import HsaEvent
 from hipgraph_cb.hsa.executable import HsaExecutable
 from hipgraph_cb.hsa.imported import ImportedHsaBuffer
-from hipgraph_cb.hsa.memory import HsaBuffer
+from hipgraph_cb.hsa.memory import HsaBuffer, new_buffer
 from hipgraph_cb.hsa.native_queue import FaultNotice
 from hipgraph_cb.hsa.program import HsaProgram
 from hipgraph_cb.hsa.queue import HsaQueue
@@ -99,7 +99,7 @@ class HsaDevice(BackendDevice):
         self.blits.handle = None  # programs that a call still uses have it too
 
     def _allocate(self, size: int, label: str | None) -> HsaBuffer:
-        return self._adopt(HsaBuffer.allocate(self, size, label))
+        return self._adopt(new_buffer(self, size, label))
 
     def _import_stream(self) -> int:
         """A DLPack producer orders nothing: there is no stream of HIP here, so its work has to be done."""

@@ -24,16 +24,17 @@ class HsaBuffer(OwnedBuffer):
 
     _device: HsaDevice
 
-    @classmethod
-    def allocate(cls, device: HsaDevice, size: int, label: str | None) -> HsaBuffer:
-        device.backlog.sweep()
-        where = f"a buffer of {size} bytes" if label is None else f"buffer `{label}` of {size} bytes"
-        handle = _allocate(device.api, device.agent.device_pool, size, where)
-        return cls(device, size, handle.native, handle, label)
-
     def _copy(self, address: int, host: NDArray[np.uint8], keep: Handle, to_host: bool) -> None:
         target, source = (host.ctypes.data, address) if to_host else (address, host.ctypes.data)
         self._device.api.call("hsa_memory_copy", target, source, host.nbytes, where=self.describe())
+
+
+def new_buffer(device: HsaDevice, size: int, label: str | None) -> HsaBuffer:
+    """Uninitialised memory."""
+    device.backlog.sweep()
+    where = f"a buffer of {size} bytes" if label is None else f"buffer `{label}` of {size} bytes"
+    handle = _allocate(device.api, device.agent.device_pool, size, where)
+    return HsaBuffer(device, size, handle.native, handle, label)
 
 
 class HostMemory:

@@ -571,7 +571,7 @@ class CommandBuffer(EventVerbs, Generic[ProgramType]):
 
 
 def _is_inferred(dependencies: str) -> bool:
-    if dependencies not in ("barriers", "inferred"):
+    if not isinstance(dependencies, str) or dependencies not in ("barriers", "inferred"):
         raise InvalidArgumentError(
             "dependencies is no policy", found=repr(dependencies), allowed="'barriers', 'inferred'"
         )

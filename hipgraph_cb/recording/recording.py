@@ -7,7 +7,7 @@ from functools import cached_property
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, overload
 
-from hipgraph_cb.errors import OutOfRangeError
+from hipgraph_cb.errors import InvalidArgumentError, NoSuchIndexError, OutOfRangeError
 from hipgraph_cb.recording import formats
 from hipgraph_cb.recording.bindings import SlotUse, slot_uses
 from hipgraph_cb.recording.command_store import CommandStore
@@ -145,7 +145,16 @@ class Recording(Sequence[Command]):
     @overload
     def __getitem__(self, index: slice) -> tuple[Command, ...]: ...
     def __getitem__(self, index: int | slice) -> Command | tuple[Command, ...]:
-        return self.commands[index]
+        try:
+            return self.commands[index]
+        except TypeError:
+            raise InvalidArgumentError(
+                "recording[...]: not an index", found=type(index).__name__, allowed="a whole number or a slice"
+            ) from None
+        except IndexError:
+            raise NoSuchIndexError(
+                "recording[...]: no such command", found=str(index), allowed=f"0 to {len(self) - 1}"
+            ) from None
 
     def __len__(self) -> int:
         return len(self.stored)
@@ -295,7 +304,7 @@ class Recording(Sequence[Command]):
         Raises:
             OutOfRangeError: indices that are not consecutive, or no commands of this recording.
         """
-        chosen = range(len(self))[commands] if isinstance(commands, slice) else commands
+        chosen = _stretch(commands, len(self))
         start, stop = chosen.start, chosen.stop
         if chosen.step != 1 or not 0 <= start <= stop <= len(self):
             raise OutOfRangeError(
@@ -333,6 +342,18 @@ class Recording(Sequence[Command]):
             "dependencies": self.dependencies,
         }
         return Recording(**{**facts, **changes})
+
+
+def _stretch(commands: object, count: int) -> range:
+    """The indices of a slice or a range, not yet checked."""
+    try:
+        if isinstance(commands, slice):
+            return range(count)[commands]
+    except (TypeError, ValueError) as error:
+        raise InvalidArgumentError("part: not a slice of whole numbers", found=str(error)) from None
+    if not isinstance(commands, range):
+        raise InvalidArgumentError("part: not a stretch", found=type(commands).__name__, allowed="a range or a slice")
+    return commands
 
 
 def command_place(index: int, label: str | None, groups: Sequence[str], recording: str | None) -> str:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from hipgraph_cb.errors import InvalidArgumentError, NotFoundError, OutOfRangeError
 from hipgraph_cb.recording.validation import integer
+from hipgraph_cb.visible import visible
 
 if TYPE_CHECKING:
     from hipgraph_cb.code_object.verify import VerifiedExecutable, VerifiedExport
@@ -103,7 +104,7 @@ class BufferEntry(NamedTuple):
     @property
     def name(self) -> str:
         """For messages and exports."""
-        return f"buffer {self.id}" if self.label is None else f"`{self.label}`"
+        return f"buffer {self.id}" if self.label is None else f"`{visible(self.label)}`"
 
 
 class ExecutableEntry(NamedTuple):
@@ -117,7 +118,7 @@ class ExecutableEntry(NamedTuple):
     @property
     def name(self) -> str:
         """For messages and exports."""
-        return f"executable {self.id}" if self.label is None else f"`{self.label}`"
+        return f"executable {self.id}" if self.label is None else f"`{visible(self.label)}`"
 
 
 class EventEntry(NamedTuple):
@@ -129,7 +130,7 @@ class EventEntry(NamedTuple):
     @property
     def name(self) -> str:
         """For messages and exports."""
-        return f"event {self.id}" if self.label is None else f"`{self.label}`"
+        return f"event {self.id}" if self.label is None else f"`{visible(self.label)}`"
 
 
 class RecordingEntry(NamedTuple):
@@ -142,7 +143,7 @@ class RecordingEntry(NamedTuple):
     @property
     def name(self) -> str:
         """For messages and exports."""
-        return f"recording {self.id}" if self.label is None else f"`{self.label}`"
+        return f"recording {self.id}" if self.label is None else f"`{visible(self.label)}`"
 
 
 Entry = BufferEntry | ExecutableEntry | EventEntry | RecordingEntry

@@ -86,7 +86,8 @@ def host_bytes(data: object, name: str = "data") -> bytes:
 def _array_bytes(data: object, name: str) -> bytes:
     """NumPy exports some types (datetime64, extensions such as bfloat16) through no buffer, only by `tobytes`. Others
     have no buffer but tell where their bytes are: `__array_interface__`, or DLPack on the CPU."""
-    array: Any = data if hasattr(data, "dtype") and hasattr(data, "tobytes") else host_array(data)
+    has_own = hasattr(data, "dtype") and hasattr(data, "tobytes") and not isinstance(data, type)
+    array: Any = data if has_own else host_array(data)
     if array is None or getattr(array.dtype, "hasobject", False):
         on_device = is_device_memory(data)
         raise InvalidArgumentError(

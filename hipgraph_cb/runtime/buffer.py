@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, Any
 
@@ -260,6 +261,14 @@ class BufferView(_Range):
         return f"<bytes {self._offset} to {self._offset + self._length} of {self._buffer.describe()}>"
 
 
+def _index(value: Any) -> int | None:
+    """`value` as an int, or None for what is no whole number."""
+    try:
+        return None if isinstance(value, bool) else operator.index(value)
+    except TypeError:
+        return None
+
+
 def byte_count(value: object, action: str, name: str) -> int:
     """`value` as a number of bytes.
 
@@ -267,9 +276,9 @@ def byte_count(value: object, action: str, name: str) -> int:
         InvalidArgumentError: not an integer, or negative.
         OutOfRangeError: more than 64 bits hold.
     """
-    if isinstance(value, bool) or not hasattr(value, "__index__") or value.__index__() < 0:
+    count = _index(value)
+    if count is None or count < 0:
         raise InvalidArgumentError(f"{action}: bad {name}", found=repr(value), allowed="a number of bytes, 0 or more")
-    count = int(value.__index__())
     if count > LARGEST:
         raise OutOfRangeError(f"{action}: {name} is out of range", found=str(count), allowed=f"0 to {LARGEST}")
     return count

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 from weakref import WeakValueDictionary
 
-from hipgraph_cb.errors import NotFoundError
+from hipgraph_cb.errors import InvalidArgumentError, NotFoundError
 from hipgraph_cb.runtime.buffer import BufferView
 from hipgraph_cb.runtime.resource import Resource
 
@@ -80,6 +80,7 @@ class Executable(Resource):
         Raises:
             NotFoundError: there is none, or verification refused this one (the reason is in the message).
         """
+        _check_name("executable[...]", name)
         export = self._exports.get(name)
         if export is None:
             export = self._exports[name] = Export(self, self._find(name))
@@ -92,7 +93,7 @@ class Executable(Resource):
         return len(self._verified.exports)
 
     def __contains__(self, name: object) -> bool:
-        return name in self._verified.exports
+        return isinstance(name, str) and name in self._verified.exports
 
     def global_(self, name: str) -> BufferView:
         """The global variable called `name`, as a view of device memory that keeps the executable alive.
@@ -101,6 +102,7 @@ class Executable(Resource):
             NotFoundError: the code object has no such variable.
         """
         self.check_open("global_")
+        _check_name("global_", name)
         buffer = self._global(name)
         return BufferView(buffer, 0, buffer.size)
 
@@ -134,3 +136,13 @@ class Executable(Resource):
 
     def __repr__(self) -> str:
         return f"<{self.describe()} with {len(self)} kernels on {self._device.name}>"
+
+
+def _check_name(action: str, name: object) -> None:
+    """Refuse what is no text, and text that is the name of nothing in an ELF file."""
+    if not isinstance(name, str):
+        raise InvalidArgumentError(f"{action}: not a name", found=type(name).__name__, allowed="a str")
+    if "\0" in name or (not name.isprintable() and any("\ud800" <= each <= "\udfff" for each in name)):
+        raise NotFoundError(
+            f"{action}: nothing has such a name", found=ascii(name), allowed="text without NUL, in UTF-8"
+        )

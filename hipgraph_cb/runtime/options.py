@@ -33,7 +33,7 @@ class ProgramOptions(NamedTuple):
 
 
 def _one_of(known: tuple[str, ...], given: object, what: str) -> str:
-    if given not in known:
+    if not isinstance(given, str) or given not in known:
         raise InvalidArgumentError(f"unknown {what}", found=repr(given), allowed=", ".join(map(repr, known)))
     return str(given)
 

@@ -8,6 +8,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING
 
 from hipgraph_cb.errors import FailedPreconditionError, HipGraphError
+from hipgraph_cb.visible import visible
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -70,7 +71,7 @@ class Resource(ABC):
 
     def describe(self) -> str:
         """What messages call it: its kind, and its label where it has one."""
-        return self.kind if self.label is None else f"{self.kind} `{self.label}`"
+        return self.kind if self.label is None else f"{self.kind} `{visible(self.label)}`"
 
     def __dir__(self) -> list[str]:
         """What a user may use: the names that the classes of `hipgraph_cb.runtime` have, whatever the backend."""

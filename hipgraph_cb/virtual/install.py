@@ -129,6 +129,11 @@ def _the_machine(targets: Sequence[str], settings: Settings | None) -> Machine:
     if not targets:
         raise InvalidArgumentError("install: no target is named", found="()", allowed="at least one, such as gfx942")
     if _machine is None:
+        trace = os.environ.get("HIPGRAPH_CB_TRACE")
+        if trace:
+            from hipgraph_cb.virtual.trace import append
+
+            append(trace, "")  # better now than in the middle of a kernel
         machine = Machine(targets, settings or Settings.from_environment())
         atexit.register(machine.close)
         machine.memory.keep_mapped()

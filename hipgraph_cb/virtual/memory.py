@@ -119,7 +119,14 @@ class Memory:
     def __init__(self, capacity: int) -> None:
         self.capacity = -(-capacity // PAGE) * PAGE
         flags = mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS | _MAP_NORESERVE
-        self._map = mmap.mmap(-1, self.capacity, flags=flags)
+        try:
+            self._map = mmap.mmap(-1, self.capacity, flags=flags)
+        except (OSError, OverflowError) as error:
+            raise ResourceExhaustedError(
+                "the memory of a virtual GPU cannot be mapped",
+                found=f"{self.capacity} bytes: {error}",
+                next_step="ask for less: HIPGRAPH_CB_VIRTUAL_MEMORY=4G, or VirtualSettings(memory=...)",
+            ) from error
         self.u8: NDArray[np.uint8] = np.frombuffer(self._map, np.uint8)
         self.u16: NDArray[np.uint16] = self.u8.view(np.uint16)
         self.u32: NDArray[np.uint32] = self.u8.view(np.uint32)

@@ -30,6 +30,17 @@ if TYPE_CHECKING:
 _WRITING = threading.Lock()  # each device has a thread of its own
 
 
+def append(path: str, text: str) -> None:
+    """Write behind what the file holds. Raises InvalidArgumentError where that cannot be done."""
+    try:
+        with _WRITING, Path(path).open("a", encoding="utf-8") as file:
+            file.write(text)
+    except OSError as error:
+        raise InvalidArgumentError(
+            "HIPGRAPH_CB_TRACE names a file that cannot be written", where=path, found=str(error)
+        ) from error
+
+
 @dataclass
 class OpcodeFigures:
     """What one mnemonic did in a dispatch.
@@ -77,13 +88,7 @@ class DispatchTrace:
 
     def _write(self, seconds: float, fault: DeviceFault | None) -> None:
         line = json.dumps(self._figures(seconds, fault)) + "\n"
-        try:
-            with _WRITING, Path(self._path).open("a", encoding="utf-8") as file:
-                file.write(line)
-        except OSError as error:
-            raise InvalidArgumentError(
-                "HIPGRAPH_CB_TRACE names a file that cannot be written", where=self._path, found=str(error)
-            ) from error
+        append(self._path, line)
 
     def _figures(self, seconds: float, fault: DeviceFault | None) -> dict[str, Any]:
         launch = self._launch

@@ -56,7 +56,7 @@ def test_an_unwritable_drawing_is_status_2_without_a_traceback(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main(["demo", "--count", "65", "--dot", str(tmp_path / "missing" / "demo.dot")]) == 2
-    assert capsys.readouterr().err.startswith("hipgraph-cb demo: [Errno 2] No such file or directory")
+    assert capsys.readouterr().err.startswith("hipgraph-cb demo: save: the file cannot be written\n  found: ")
 
 
 def test_an_ordinal_that_does_not_exist_is_status_2(capsys: pytest.CaptureFixture[str]) -> None:

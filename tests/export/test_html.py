@@ -220,3 +220,14 @@ def test_no_commands_are_a_page_too() -> None:
         pass
     picture = as_object(cb.recording)
     assert (picture["title"], picture["nodes"], picture["height"]) == ("recording", [], 0)
+
+
+@pytest.mark.parametrize("label", ["{{data}}", "{{script}}", "{{style}}", "{{title}}", "{{absent}}", r"\1 \g<0>"])
+def test_a_label_that_looks_like_a_place_of_the_page_stays_text(label) -> None:
+    with CommandBuffer(label=label) as cb:
+        cb.fill_buffer(FakeBuffer(64, label), 1, label=label)
+    elements = Elements()
+    elements.feed(cb.recording.to_html())
+    data = json.loads(elements.held["recording"])
+    assert data["title"] == label
+    assert label in data["nodes"][0]["lines"]

@@ -17,6 +17,14 @@ from hipgraph_cb.recording.order import dependencies_of
 from hipgraph_cb.recording.recording import Recording
 from hipgraph_cb.recording.validation import LARGEST
 
+MOST_PARTIES = 64
+"""From so many on, who waits for many makes others wait for itself instead of for each of them.
+
+A thousand reads of a buffer that was written in a thousand pieces would be a million edges. So a read of more pieces
+counts as a write, and an access of a part of a piece with more readers as one of the whole piece. It costs some
+freedom among commands that share memory: two such reads run one after the other.
+"""
+
 
 def infer(recording: Recording) -> Dependencies:
     """For each command the earlier commands it must wait for, ascending; what is implied by waiting may be left out.
@@ -29,7 +37,7 @@ def infer(recording: Recording) -> Dependencies:
     def conflicts_of(index: int, is_behind_barrier: bool) -> set[int]:
         if is_behind_barrier:
             memories.clear()
-        return enter(memories, index, reader.of(index))
+        return enter(memories, index, reader.of(index), MOST_PARTIES)
 
     return dependencies_of(recording, conflicts_of)
 
@@ -57,14 +65,22 @@ def with_dependencies(recording: Recording, dependencies: Dependencies) -> Recor
     )
 
 
-def enter(memories: Memories, index: int, accesses: list[Access]) -> set[int]:
-    """Enter a command into the histories; returns whom it must wait for."""
+def enter(memories: Memories, index: int, accesses: list[Access], most: int | None = None) -> set[int]:
+    """Enter a command into the histories; returns whom it must wait for.
+
+    Args:
+        most: from how many parties on the histories are simplified (see `MOST_PARTIES`); None keeps them exact.
+    """
     waits: set[int] = set()
-    spans = [(_key(place), place.offset, _end(place), writes) for place, _reads, writes, _known in accesses]
-    for key, start, end, writes in spans:
-        memories.setdefault(key, _Memory()).collect(start, end, writes, waits)
-    for key, start, end, writes in spans:
-        memories[key].mark(start, end, index, writes)
+    spans = []
+    for place, _reads, writes, _known in accesses:
+        memory = memories.setdefault(_key(place), _Memory())
+        span = place.offset, _end(place), writes
+        spans.append((memory, *(span if most is None else memory.simplified(*span, most))))
+    for memory, start, end, writes in spans:
+        memory.collect(start, end, writes, waits)
+    for memory, start, end, writes in spans:
+        memory.mark(start, end, index, writes)
     return waits
 
 
@@ -95,6 +111,17 @@ class _Memory:
     def __init__(self) -> None:
         self._starts: list[int] = []
         self._segments: list[_Segment] = []
+
+    def simplified(self, start: int, end: int, writes: bool, most: int) -> tuple[int, int, bool]:
+        """The access that this one counts as where more than `most` parties would have to be named."""
+        touched = self._touched(start, end)
+        if touched:
+            first, last = self._segments[touched[0]], self._segments[touched[-1]]
+            if len(first.readers) > most:
+                start = min(start, self._starts[touched[0]])
+            if len(last.readers) > most:
+                end = max(end, last.end)
+        return start, end, writes or len(touched) > most
 
     def collect(self, start: int, end: int, writes: bool, waits: set[int]) -> None:
         """Add to `waits` whom an access of these bytes must wait for.

@@ -131,6 +131,48 @@ def test_every_conflict_is_ordered_and_every_edge_is_a_conflict(seed):
             assert set(cb.recording.dependencies[second]) <= conflicts
 
 
+def test_many_reads_of_what_many_wrote_and_many_writes_of_what_many_read_need_edges_in_proportion():
+    count, x, y, z = 3000, FakeBuffer(4 * 3000, "x"), FakeBuffer(4 * 3000), FakeBuffer(4 * 3000)
+    with CommandBuffer(dependencies="inferred") as cb:
+        for _ in range(2):
+            for index in range(count):
+                cb.fill_buffer(x, index, offset=4 * index, length=4)
+            for index in range(count):
+                cb.copy_buffer(x, y if index % 2 else z)
+            for index in range(count):
+                cb.copy_buffer(x.view(4 * index, 4), y.view(0, 4))
+    dependencies = cb.recording.dependencies
+    assert len(dependencies) == 6 * count
+    assert sum(map(len, dependencies)) < 10 * len(dependencies)
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_every_conflict_is_ordered_where_histories_are_simplified_too(seed, monkeypatch):
+    """Against the definition, byte by byte, with a limit that small programs reach."""
+    monkeypatch.setattr("hipgraph_cb.recording.inference.MOST_PARTIES", 1 + seed % 3)
+    numbers = random.Random(seed)
+    for _ in range(12):
+        buffers = [FakeBuffer(48) for _ in range(2)]
+        touched, cb = [], CommandBuffer(dependencies="inferred").begin()
+        for _ in range(40):
+            target, length = numbers.randrange(2), numbers.choice([1, 2, 4, 40])
+            start, offset = numbers.randrange(49 - length), numbers.randrange(49 - length)
+            written, read = {(target, byte) for byte in range(offset, offset + length)}, set()
+            if numbers.random() < 0.6:
+                read = {(1 - target, byte) for byte in range(start, start + length)}
+                places = {"source_offset": start, "target_offset": offset, "length": length}
+                cb.copy_buffer(buffers[1 - target], buffers[target], **places)
+            else:
+                cb.update_buffer(buffers[target], bytes(length), offset=offset)
+            touched.append((read, written))
+        cb.end()
+        before = reachable(cb.recording.dependencies)
+        for second, (read, written) in enumerate(touched):
+            for first in range(second):
+                if touched[first][1] & (read | written) or touched[first][0] & written:
+                    assert first in before[second]
+
+
 def test_unknown_policies_are_refused():
     with pytest.raises(InvalidArgumentError, match="dependencies is no policy"):
         CommandBuffer(dependencies="guessed")

@@ -23,6 +23,10 @@ from hipgraph_cb.recording.resources import ExecutableEntry
 CAREFUL = 2000
 """Up to so many commands on a side the alignment takes no short cuts: its time grows with their square."""
 
+NEAR = 32
+RUN = 4
+"""A change is over where `RUN` commands are alike again, at most `NEAR` commands further on."""
+
 Pairs = list[tuple[int, int]]
 
 
@@ -184,9 +188,10 @@ class _Comparer:
             self.result.barriers.append(f"ordered by {words[0]} -> ordered by {words[1]}")
         else:
             paired = dict(self._pairs)
+            kept = set(paired.values())
             for first, second in self._pairs:
                 waits = {paired[wait] for wait in before.dependencies[first] if wait in paired}
-                now = set(after.dependencies[second]) & set(paired.values())
+                now = kept.intersection(after.dependencies[second])
                 if waits != now:
                     listing = f"{_listed(waits)} -> {_listed(now)}"
                     self.result.barriers.append(f"{self._after_name(second)} waits for {listing}")
@@ -258,19 +263,39 @@ def _listed(indices: set[int]) -> str:
 
 def _align(before: _Side, after: _Side) -> Pairs:
     """Which command became which: those alike, then those of one kind between them."""
-    first, second = 0, 0
-    ends = len(before.keys), len(after.keys)
-    pairs: Pairs = []
-    while first < min(ends) and before.keys[first] == after.keys[first]:
-        pairs.append((first, first))
-        first = second = first + 1
+    last, other_last = len(before.keys), len(after.keys)
     tail: Pairs = []
-    last, other_last = ends
-    while last > first and other_last > second and before.keys[last - 1] == after.keys[other_last - 1]:
+    while min(last, other_last) > 0 and before.keys[last - 1] == after.keys[other_last - 1]:
         last, other_last = last - 1, other_last - 1
         tail.append((last, other_last))
+    pairs: Pairs = []
+    first = second = 0
+    while True:
+        while first < last and second < other_last and before.keys[first] == after.keys[second]:
+            pairs.append((first, second))
+            first, second = first + 1, second + 1
+        alike = _next_alike(before.keys[first : first + NEAR + RUN], after.keys[second : second + NEAR + RUN])
+        if alike is None:
+            break
+        pairs += _matched(before, after, range(first, first + alike[0]), range(second, second + alike[1]))
+        first, second = first + alike[0], second + alike[1]
     pairs += _matched(before, after, range(first, last), range(second, other_last))
     return pairs + tail[::-1]
+
+
+def _next_alike(before: Sequence[Hashable], after: Sequence[Hashable]) -> tuple[int, int] | None:
+    """Where two sequences that begin differently are alike again for a while: the least that is skipped, or None.
+
+    Between two versions of a recording most changes are few commands long. Skipping them one by one takes time in
+    proportion, where `difflib` takes time by how often commands are repeated, and takes one repetition for another.
+    """
+    for skipped in range(1, 2 * NEAR):
+        for one in range(max(0, skipped - NEAR), min(skipped, NEAR) + 1):
+            other = skipped - one
+            run = before[one : one + RUN]
+            if len(run) == RUN and run == after[other : other + RUN]:
+                return one, other
+    return None
 
 
 def _matched(before: _Side, after: _Side, first: range, second: range) -> Pairs:

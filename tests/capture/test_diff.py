@@ -1,5 +1,7 @@
 """`compare` says what changed, and nothing else."""
 
+import difflib
+
 import pytest
 from support.captures import conformance, everything
 from support.fakes import FakeBuffer, FakeExecutable
@@ -145,3 +147,32 @@ def test_a_random_recording_differs_from_another_and_not_from_itself(seed):
     assert compare(first, again).is_empty
     other = Writer(seed + 1000, NoDevice, conformance(), EVERYTHING).recording()
     assert compare(first, other).is_empty == (first == other)
+
+
+def long_row(edits=(), dependencies="barriers"):
+    """Ten thousand fills, each repeated many times, but for an `{index: "added", "removed" or "changed"}`."""
+    edits, x = dict(edits), FakeBuffer(64, "x")
+    with CommandBuffer(dependencies=dependencies) as cb:
+        for index in range(10_000):
+            edit = edits.get(index)
+            if edit == "added":
+                cb.fill_buffer(x, 0xADDED)
+            if edit != "removed":
+                cb.fill_buffer(x, index % 300 if edit != "changed" else 0xC0DE)
+                cb.execution_barrier()
+    return cb.recording
+
+
+@pytest.mark.parametrize("dependencies", ["barriers", "inferred"])
+def test_a_few_changes_in_a_long_row_are_found_without_comparing_all_with_all(monkeypatch, dependencies):
+    compared, matcher = [], difflib.SequenceMatcher
+
+    def counted(junk, one, other, autojunk):
+        compared.append(len(one) + len(other))
+        return matcher(junk, one, other, autojunk)
+
+    monkeypatch.setattr(difflib, "SequenceMatcher", counted)
+    edits = {500 + 900 * number: kind for number, kind in enumerate(["changed", "added", "removed"] * 3)}
+    found = compare(long_row(dependencies=dependencies), long_row(edits, dependencies))
+    assert [change.kind for change in found.commands] == list(edits.values())
+    assert sum(compared) < 5000

@@ -103,8 +103,8 @@ def _check_one(
         raise ResourceExhaustedError(
             "recordings are nested too deep", found=f"{recording.depth} levels", allowed=f"{DEEPEST_NESTING} levels"
         )
+    _check_groups(recording.groups, len(recording))  # first, for messages name a command by its groups
     _check_order(recording)
-    _check_groups(recording.groups, len(recording))
     checker = CommandChecker(recording, resources, limits, slots)
     total = 0
     for index, command in enumerate(recording):

@@ -6,7 +6,7 @@ import pytest
 from support.captures import pack, read
 from support.fakes import FakeBuffer
 
-from hipgraph_cb.errors import ResourceExhaustedError
+from hipgraph_cb.errors import OutOfRangeError, ResourceExhaustedError
 from hipgraph_cb.recording.command_buffer import CommandBuffer
 
 
@@ -98,3 +98,17 @@ def test_what_could_not_be_loaded_again_is_not_saved(tmp_path):
         recording.save(tmp_path / "step.hgcb")
     assert caught.value.what == "nested recordings run too many commands"
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_group_without_end_is_refused_before_any_message_names_a_command_in_it():
+    top = {
+        **body([fill({"buffer": 0})] * 2),
+        "groups": [{"label": "g", "start": 0, "stop": 1 << 40, "depth": 0}],
+        "dependencies": [[], [5]],
+    }
+    tracemalloc.start()
+    with pytest.raises(OutOfRangeError) as caught:
+        read(pack(document(top), {}))
+    assert tracemalloc.get_traced_memory()[1] < 1 << 20
+    tracemalloc.stop()
+    assert caught.value.what == "the debug groups are not nested in each other"

@@ -20,12 +20,16 @@ if TYPE_CHECKING:
     from hipgraph_cb.errors import DataLossError as DataLossError
     from hipgraph_cb.errors import DeadlineExceededError as DeadlineExceededError
     from hipgraph_cb.errors import FailedPreconditionError as FailedPreconditionError
+    from hipgraph_cb.errors import FileError as FileError
+    from hipgraph_cb.errors import FilePermissionError as FilePermissionError
     from hipgraph_cb.errors import HipError as HipError
     from hipgraph_cb.errors import HipGraphError as HipGraphError
     from hipgraph_cb.errors import HsaError as HsaError
     from hipgraph_cb.errors import IncompatibleError as IncompatibleError
     from hipgraph_cb.errors import InternalError as InternalError
     from hipgraph_cb.errors import InvalidArgumentError as InvalidArgumentError
+    from hipgraph_cb.errors import MissingFileError as MissingFileError
+    from hipgraph_cb.errors import NoSuchIndexError as NoSuchIndexError
     from hipgraph_cb.errors import NotFoundError as NotFoundError
     from hipgraph_cb.errors import OutOfRangeError as OutOfRangeError
     from hipgraph_cb.errors import PermissionDeniedError as PermissionDeniedError
@@ -61,6 +65,10 @@ _HOMES = {
     "CheckFailedError": "hipgraph_cb.errors",
     "CommandBuffer": "hipgraph_cb.recording.command_buffer",
     "DataLossError": "hipgraph_cb.errors",
+    "NoSuchIndexError": "hipgraph_cb.errors",
+    "MissingFileError": "hipgraph_cb.errors",
+    "FilePermissionError": "hipgraph_cb.errors",
+    "FileError": "hipgraph_cb.errors",
     "DeadlineExceededError": "hipgraph_cb.errors",
     "Device": "hipgraph_cb.runtime.device",
     "Event": "hipgraph_cb.runtime.event",
@@ -110,6 +118,8 @@ __all__ = [
     "Expected",
     "Export",
     "FailedPreconditionError",
+    "FileError",
+    "FilePermissionError",
     "HazardPolicy",
     "HipError",
     "HipGraphError",
@@ -119,6 +129,8 @@ __all__ = [
     "InvalidArgumentError",
     "JoinPolicy",
     "MemoryAccess",
+    "MissingFileError",
+    "NoSuchIndexError",
     "NotFoundError",
     "OutOfRangeError",
     "Output",

@@ -100,7 +100,7 @@ def find(name: str, kind: type[Kind]) -> Kind:
     Raises:
         NotFoundError: there is none; the message lists those that exist.
     """
-    found = _registered.get(name) or _in_packages(name)
+    found = (_registered.get(name) or _in_packages(name)) if isinstance(name, str) else None
     if isinstance(found, kind):
         return found
     names = sorted({format.name for format in _all() if isinstance(format, kind)})

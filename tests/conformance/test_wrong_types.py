@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from hipgraph_cb import HipGraphError, Slot, VirtualSettings, open_device
-from hipgraph_cb.runtime.device import Buffer, Stream
+from hipgraph_cb.runtime.buffer import Buffer
+from hipgraph_cb.runtime.stream import Stream
 
 VALUES = [
     None,
@@ -66,7 +67,7 @@ def public_methods(value):
 def calls(method):
     """Every wrong value for all that must be given, then for each that may be."""
     parameters = inspect.signature(method).parameters.values()
-    needed = [each.name for each in parameters if each.default is each.empty]
+    needed = [each.name for each in parameters if each.default is each.empty and each.kind is not each.VAR_KEYWORD]
     for value in [*VALUES, OddDevice()]:
         yield [value] * len(needed), {}
         for each in parameters:

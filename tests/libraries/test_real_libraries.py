@@ -13,8 +13,8 @@ from support.tools import run_tool
 
 from hipgraph_cb.code_object.container import read_container
 from hipgraph_cb.code_object.verify import VerifiedExecutable, inspect
-from hipgraph_cb.virtual.isa.decode import TARGETS
-from hipgraph_cb.virtual.isa.listing import kernel_listing
+from hipgraph_cb.virtual.isa.targets.gfx9.decode import TARGETS
+from hipgraph_cb.virtual.isa.text.listing import kernel_listing
 
 pytestmark = pytest.mark.libraries
 

@@ -2,7 +2,7 @@
 
 For each policy and each width of the layers it replays a recording of kernels that do nothing and waits for it, the
 policies taking turns. The best of several is shown, since whatever else the machine does only adds time. "host" is the
-part of it that the call of `replay` takes.
+part of it that the call of `replay` takes. On a GPU the result is kept, and `auto` follows it from then on.
 """
 
 from __future__ import annotations
@@ -14,9 +14,11 @@ from typing import TYPE_CHECKING, Any
 
 from hipgraph_cb.cli.output import say, say_json
 from hipgraph_cb.errors import InvalidArgumentError
+from hipgraph_cb.hip.api import HipApi
+from hipgraph_cb.hip.join_measurements import WIDE, remember, subject
 from hipgraph_cb.hip.joins import code_for
 from hipgraph_cb.opening import open_device
-from hipgraph_cb.recording.dependencies import JoinPolicy
+from hipgraph_cb.recording.dependencies import AutoJoin, JoinPolicy
 
 if TYPE_CHECKING:
     from hipgraph_cb.runtime.device import Device
@@ -28,7 +30,7 @@ KERNELS = 1024
 KERNELS_ON_CPU = 256
 REPEATS = 10
 CLOSE = 1.05
-"""`auto` is left alone unless another policy takes less than its time by more than this factor: so much is noise."""
+"""Edges are kept unless a node takes less than their time by more than this factor: so much is noise."""
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -50,26 +52,48 @@ def run(options: argparse.Namespace) -> int:
             "device": {"name": device.name, "target": str(device.target), "virtual": device.is_virtual},
             "kernels": kernels,
             "rows": rows,
-            "advice": advice(rows, device.is_virtual),
+            "mean_us": _means(rows),
+            "auto": None if device.is_virtual else _remember(device, rows),
         }
     say_json(facts) if options.json else say(_as_text(facts))
     return 0
 
 
-def advice(rows: list[dict[str, Any]], is_virtual: bool) -> dict[str, Any]:
-    """Which policy to set: that with the least geometric mean over the widths, or None where `auto` is as good.
+def _remember(device: Device, rows: list[dict[str, Any]]) -> dict[str, Any]:
+    """What is measured on a virtual device says nothing about a GPU, and is not kept."""
+    auto = measured_auto(rows)
+    about = subject(HipApi(device.ordinal), device.name)
+    file = remember(about, auto)
+    return {"subject": about, "edge_limit": auto.edge_limit, "wide": auto.wide.value, "file": str(file)}
 
-    What is measured on a virtual device says nothing about a GPU: nothing is to be set then.
+
+def measured_auto(rows: list[dict[str, Any]]) -> AutoJoin:
+    """What `auto` should mean by these rows: edges up to the widest layers for which no node is faster, and beyond them
+    the node with the least geometric mean.
     """
-    means = {
-        policy.value: math.exp(sum(math.log(row["replay_us"]) for row in chosen) / len(chosen))
+    times = {(row["policy"], row["width"]): row["replay_us"] for row in rows}
+    widths = sorted({row["width"] for row in rows})
+    limit = 0
+    for width in widths:
+        if times["edges", width] > CLOSE * min(times["empty", width], times["kernel", width]):
+            break
+        limit = width * width
+    beyond = [width for width in widths if width * width > limit] or widths
+    means = {policy: _geometric_mean([times[policy.value, width] for width in beyond]) for policy in WIDE}
+    return AutoJoin(limit, min(means, key=lambda policy: means[policy]))
+
+
+def _means(rows: list[dict[str, Any]]) -> dict[str, float]:
+    """For each policy the geometric mean over the widths."""
+    return {
+        policy.value: round(_geometric_mean(chosen), 1)
         for policy in JoinPolicy
-        if (chosen := [row for row in rows if row["policy"] == policy.value])
+        if (chosen := [row["replay_us"] for row in rows if row["policy"] == policy.value])
     }
-    best = min(means, key=lambda policy: means[policy])
-    is_better = means["auto"] > CLOSE * means[best]
-    rounded = {policy: round(mean, 1) for policy, mean in means.items()}
-    return {"mean_us": rounded, "set": best if is_better and not is_virtual else None}
+
+
+def _geometric_mean(times: list[float]) -> float:
+    return math.exp(sum(map(math.log, times)) / len(times))
 
 
 def _measure(device: Device, export: Export, width: int, kernels: int, repeats: int) -> list[dict[str, Any]]:
@@ -118,7 +142,7 @@ def _replay(device: Device, program: Program) -> tuple[float, float]:
 
 
 def _as_text(facts: dict[str, Any]) -> str:
-    device, advice_ = facts["device"], facts["advice"]
+    device = facts["device"]
     lines = [f"{device['name']}, {device['target']}; about {facts['kernels']} kernels that do nothing, in layers"]
     if device["virtual"]:
         lines.append("a virtual device: the figures tell about this library on this CPU, not about a GPU")
@@ -128,14 +152,16 @@ def _as_text(facts: dict[str, Any]) -> str:
         f"{row['build_us_per_kernel']:>16.2f}"
         for row in facts["rows"]
     ]
-    means = ", ".join(f"{policy} {mean:.1f}" for policy, mean in advice_["mean_us"].items())
+    means = ", ".join(f"{policy} {mean:.1f}" for policy, mean in facts["mean_us"].items())
     lines.append(f"geometric mean over the widths, us: {means}")
-    if advice_["set"] is not None:
-        lines.append(f"set HIPGRAPH_CB_JOIN={advice_['set']}")
-    elif device["virtual"]:
-        lines.append("measure on a GPU before you set HIPGRAPH_CB_JOIN")
+    auto = facts["auto"]
+    if auto is None:
+        lines.append("nothing is kept: measure on a GPU")
     else:
-        lines.append("leave HIPGRAPH_CB_JOIN alone: auto is as good as any")
+        lines += [
+            f"auto now means: edges up to {auto['edge_limit']} (fan-in x fan-out), beyond that {auto['wide']!r}",
+            f"kept for {auto['subject']} in {auto['file']}; delete the file to forget it",
+        ]
     return "\n".join(lines)
 
 

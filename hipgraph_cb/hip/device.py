@@ -20,6 +20,7 @@ from hipgraph_cb.hip.buffer import HipBuffer, ImportedBuffer, new_buffer
 from hipgraph_cb.hip.event import HipEvent
 from hipgraph_cb.hip.executable import HipExecutable
 from hipgraph_cb.hip.fills import FillKernel
+from hipgraph_cb.hip.join_measurements import remembered
 from hipgraph_cb.hip.joins import JoinKernel, auto_join
 from hipgraph_cb.hip.limits import limits_from_properties
 from hipgraph_cb.hip.program import HipProgram
@@ -60,7 +61,7 @@ class HipDevice(BackendDevice):
         self.name = _text(properties.name)
         self.target = TargetId.parse(_text(properties.gcnArchName))
         self.limits = limits_from_properties(properties)
-        self.auto_join = auto_join(self.api)
+        self.auto_join = remembered(self.api, self.name) or auto_join(self.api)
         self.join_kernel = JoinKernel(self.api, self.target, self.limits)
         self.fill_kernel = FillKernel(self.api, self.target, int(properties.multiProcessorCount))
         self._queue = self._new_queue("the device's own stream")

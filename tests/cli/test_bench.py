@@ -5,7 +5,8 @@ import json
 import pytest
 
 from hipgraph_cb.cli import main
-from hipgraph_cb.cli.bench import advice
+from hipgraph_cb.cli.bench import measured_auto
+from hipgraph_cb.recording.dependencies import AutoJoin, JoinPolicy
 
 
 def test_each_policy_is_measured_for_each_width(capsys):
@@ -16,33 +17,32 @@ def test_each_policy_is_measured_for_each_width(capsys):
     ]
     assert all(row["replay_us"] >= row["host_us"] > 0 for row in facts["rows"])
     assert facts["device"]["virtual"] is True
-    assert facts["advice"]["set"] is None
+    assert facts["auto"] is None
 
 
 def test_the_text_says_that_a_virtual_device_tells_nothing_about_a_gpu(capsys):
     assert main(["bench", "joins", "--widths", "2", "--kernels", "2", "--repeats", "1"]) == 0
     text = capsys.readouterr().out
     assert "a virtual device: the figures tell about this library on this CPU, not about a GPU" in text
-    assert text.endswith("measure on a GPU before you set HIPGRAPH_CB_JOIN\n")
+    assert text.endswith("nothing is kept: measure on a GPU\n")
 
 
-def rows(**means):
+def rows(times):
     return [
-        {"policy": policy, "replay_us": time * factor} for policy, time in means.items() for factor in (0.5, 1.0, 2.0)
+        {"policy": policy, "width": width, "replay_us": time}
+        for width, by_policy in times.items()
+        for policy, time in zip(("edges", "empty", "kernel", "auto"), by_policy, strict=True)
     ]
 
 
-@pytest.mark.parametrize(
-    ("means", "wanted"),
-    [
-        ({"edges": 100, "empty": 90, "kernel": 50, "auto": 90}, "kernel"),
-        ({"edges": 100, "empty": 90, "kernel": 87, "auto": 90}, None),
-        ({"edges": 100, "empty": 120, "kernel": 150, "auto": 80}, None),
-    ],
-)
-def test_the_advice_is_the_best_by_geometric_mean_unless_auto_is_close(means, wanted):
-    assert advice(rows(**means), False) == {"mean_us": means, "set": wanted}
-    assert advice(rows(**means), True)["set"] is None
+def test_auto_takes_edges_up_to_the_widest_layers_for_which_no_node_is_faster():
+    h200 = {4: (480, 1452, 613, 486), 8: (482, 1262, 508, 522), 16: (499, 1463, 371, 1503), 32: (483, 1583, 302, 1566)}
+    assert measured_auto(rows(h200)) == AutoJoin(64, JoinPolicy.KERNEL)
+
+
+def test_auto_takes_the_node_with_the_least_geometric_mean_beyond_them():
+    assert measured_auto(rows({4: (100, 90, 95, 0), 8: (200, 90, 100, 0)})) == AutoJoin(0, JoinPolicy.EMPTY)
+    assert measured_auto(rows({4: (100, 96, 99, 0), 8: (100, 140, 120, 0)})) == AutoJoin(64, JoinPolicy.KERNEL)
 
 
 @pytest.mark.parametrize("words", [["--widths", "0"], ["--repeats", "0"], ["--kernels", "-1"]])

@@ -56,7 +56,10 @@ class OddDevice:
 
 
 def public_methods(value):
-    for name in dir(type(value)):
+    """Those that `dir` shows, and some that Python calls."""
+    for name in sorted({*dir(value), *(SPECIAL & set(dir(type(value))))}):
+        if not hasattr(type(value), name):
+            continue
         attribute = inspect.getattr_static(type(value), name)
         if (name in SPECIAL or name[0] != "_") and name not in SKIPPED and not isinstance(attribute, property):
             method = getattr(value, name)

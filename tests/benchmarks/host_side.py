@@ -1,23 +1,41 @@
-"""Record, lower and replay over the null runtime, beside the straightforward program: the host's part alone.
+"""Record, lower, rebind and replay over the null runtime, beside the program by hand: the host's part alone.
 
-Runs in a process of its own, since a process has one HIP library: `figures()` starts it and reads what it prints.
+Runs in a process of its own, since a process has one HIP library: `figures()` starts it and reads what it prints. Times
+are those of the processor.
 """
 
 from __future__ import annotations
 
+import gc
 import json
 import subprocess
 import sys
+import time
+import tracemalloc
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from hipgraph_cb import Slot
 from hipgraph_cb.hip.device import HipDevice
 from hipgraph_cb.virtual.install import install
 from tests.benchmarks.timing import Figure, interleaved_medians, median_seconds
+from tests.benchmarks.workloads import (
+    BUFFER_SIZE,
+    POOL,
+    WORKLOADS,
+    Copy,
+    Fill,
+    Launch,
+    Layers,
+    Memory,
+    decode_step,
+    random_graph,
+)
 
-CODE_OBJECT = Path(__file__).parent.parent / "fixtures" / "conformance" / "conformance.gfx942.hsaco"
-NODES = 10_000
-LENGTHS = (1_000, NODES, 50_000)
+CODE_OBJECT = Path(__file__).parent.parent / "fixtures" / "benchmarks" / "decode.gfx942.hsaco"
+LENGTHS = (1_000, 10_000, 50_000)
+MEASURED = 10_000
 REPLAYS = 2_000
 REBOUND = 1_000
 REBINDS = 10
@@ -28,77 +46,106 @@ def figures() -> list[Figure]:
     return [Figure(*row) for row in json.loads(result.stdout)]
 
 
-class Chain:
-    """A chain of dispatches with three buffers and two scalars each, made by us and by the straightforward program."""
+class Bench:
+    """A device with a pool of buffers and the kernels of the workloads."""
 
     def __init__(self, device: Any) -> None:
         self.device = device
         self.executable = device.load(CODE_OBJECT)
-        self.kernel = self.executable["saxpby"]
-        self.function = self.executable.function("saxpby")
-        self.buffers = [device.allocate(4096, label) for label in ("out", "x", "y")]
+        self.kernels = {name: self.executable[name] for name in self.executable}
+        self.pool = [device.allocate(BUFFER_SIZE) for _ in range(POOL)]
 
-    def record(self, count: int) -> Any:
-        out, x, y = self.buffers
-        kernel = self.kernel
-        with self.device.command_buffer() as cb:
-            for _ in range(count):
-                cb.dispatch(kernel, 4, 256, args=[out, x, y, 2.0, 1000])
+    def calls(self, layers: Layers) -> list[list[Any]]:
+        """The workload with buffers and kernels, as a user would have them in hand."""
+
+        def at(value: Any) -> Any:
+            return self.pool[value.number] if isinstance(value, Memory) else value
+
+        return [[step._replace(**{name: at(value) for name, value in step._asdict().items()})
+                 if not isinstance(step, Launch)
+                 else Launch(self.kernels[step.kernel], step.count, step.size, list(map(at, step.args)))  # type: ignore[arg-type]
+                 for step in layer] for layer in layers]
+
+    def record(self, calls: list[list[Any]]) -> Any:
+        with self.device.command_buffer(join="edges") as cb:
+            for layer in calls:
+                for step in layer:
+                    kind = type(step)
+                    if kind is Launch:
+                        kernel, count, size, args = step
+                        cb.dispatch(kernel, count, size, args=args)
+                    elif kind is Fill:
+                        cb.fill_buffer(step.target, step.value)
+                    else:
+                        cb.copy_buffer(step.source, step.target)
                 cb.execution_barrier()
         return cb
 
-    def straightforward(self, count: int, build: Any) -> Any:
-        addresses = [buffer.address for buffer in self.buffers]
-        return build(self.function, [(*addresses, 2.0, 1000)] * count)
+    def by_hand(self, layers: Layers) -> Callable[[], Any]:
+        from tests.benchmarks.by_hand import Kernel, build, prepared
+
+        kernels = {
+            name: Kernel(self.executable.function(name), kernel.parameters) for name, kernel in self.kernels.items()
+        }
+        steps = prepared(layers, [buffer.address for buffer in self.pool])
+        return lambda: build(kernels, steps, BUFFER_SIZE)
 
 
 def measure(device: Any) -> list[Figure]:
-    chain = Chain(device)
-    return [*record_and_lower(chain), *replay(chain), *rebind(device)]
+    bench = Bench(device)
+    rows = [row for name in WORKLOADS for length in LENGTHS for row in record_and_lower(bench, name, length)]
+    return [*rows, *memory(bench), *replay(bench), *rebind(bench)]
 
 
-def record_and_lower(chain: Chain) -> list[Figure]:
-    """For short and long recordings, beside the straightforward program of the same length."""
-    from tests.benchmarks.straightforward import build, build_reusing
+def record_and_lower(bench: Bench, name: str, length: int) -> list[Figure]:
+    """Beside the program by hand of the same length."""
+    layers = WORKLOADS[name](length)
+    calls = bench.calls(layers)
+    actions = {"ours": lambda: bench.record(calls), "hand": bench.by_hand(layers)}
+    if length == MEASURED:
+        recording = bench.record(calls).recording
+        actions["lower"] = lambda: bench.device.program(recording, join="edges")
+    runs = 9 if length <= MEASURED else 5
+    medians = interleaved_medians(actions, length, runs, clock=time.process_time)
+    ours, hand = medians["ours"], medians["hand"]
+    what = f"{name}, one of {length:,}".replace(",", " ").replace("  ", ", ", 1)
+    rows = [Figure(f"by hand: {what}", hand), Figure(f"record + lower: {what}", ours, ours / hand, "by hand", "0.55")]
+    if "lower" in medians:
+        rows.append(Figure("of that, lower", medians["lower"], medians["lower"] / hand, "by hand"))
+    return rows
 
+
+def memory(bench: Bench) -> list[Figure]:
+    """What a recorded dispatch takes, as `Figure.seconds` has no unit for bytes: in its name."""
+    calls = bench.calls(random_graph(MEASURED))
+    bench.record(calls)
+    gc.collect()
+    objects = len(gc.get_objects())
+    tracemalloc.start()
+    recording = bench.record(calls).recording
+    gc.collect()
+    taken = tracemalloc.get_traced_memory()[0] / MEASURED
+    tracemalloc.stop()
+    visited = (len(gc.get_objects()) - objects) / MEASURED
+    del recording
+    return [Figure(f"a recorded dispatch takes {taken:.0f} bytes and {visited:.2f} objects", 0.0, hold="200 bytes, 0")]
+
+
+def rebind(bench: Bench) -> list[Figure]:
+    """One slot given other memory, used by one of 1 000 dispatches and by all of them, beside the setter alone."""
+    layers = decode_step(REBOUND)
+    out, other = bench.pool[:2]
     figures = []
-    for count in LENGTHS:
-        actions = {
-            "ours": lambda n=count: chain.record(n),
-            "straightforward": lambda n=count: chain.straightforward(n, build),
-        }
-        if count == NODES:
-            recording = chain.record(count).recording
-            actions["tuned"] = lambda n=count: chain.straightforward(n, build_reusing)
-            actions["lower"] = lambda value=recording: chain.device.program(value)
-        medians = interleaved_medians(actions, count, runs=9 if count <= NODES else 5)
-        ours, straightforward = medians["ours"], medians["straightforward"]
-        name = f"{count:,}".replace(",", " ")
-        figures.append(Figure(f"straightforward.py: add one dispatch of {name}", straightforward))
-        figures.append(
-            Figure(f"record + lower one dispatch of {name}", ours, ours / straightforward, "straightforward", "0.7")
-        )
-        if count == NODES:
-            lowering, tuned = medians["lower"], medians["tuned"]
-            figures.append(Figure("of that, lower", lowering, lowering / straightforward, "straightforward"))
-            figures.append(
-                Figure("straightforward.py, tuned for one kernel", tuned, tuned / straightforward, "straightforward")
-            )
-    return figures
-
-
-def rebind(device: Any) -> list[Figure]:
-    """One slot given other memory, used by one of 1 000 dispatches and by all of them."""
-    from hipgraph_cb import Slot
-
-    kernel = device.load(CODE_OBJECT)["saxpby"]
-    out, x, y, other = (device.allocate(4096) for _ in range(4))
-    figures = []
+    setter = _setter_alone(bench)
+    figures.append(Figure("hipGraphExecKernelNodeSetParams alone", setter))
     for users in (1, REBOUND):
         for update in ("exec", "reinstantiate"):
-            with device.command_buffer(binding_capacity=1, update=update) as cb:
-                for index in range(REBOUND):
-                    cb.dispatch(kernel, 4, 256, args=[Slot(0) if index < users else out, x, y, 2.0, 1000])
+            with bench.device.command_buffer(binding_capacity=1, update=update, join="edges") as cb:
+                done = 0
+                for layer in bench.calls(layers):
+                    for kernel, count, size, args in layer:
+                        cb.dispatch(kernel, count, size, args=[Slot(0), *args[1:]] if done < users else args)
+                        done += 1
                     cb.execution_barrier()
             tables = [[out], [other]]
 
@@ -106,16 +153,35 @@ def rebind(device: Any) -> list[Figure]:
                 for index in range(REBINDS):
                     cb.replay(bindings=tables[index % 2])
 
-            seconds = median_seconds(rebinds, REBINDS, runs=5)
-            used = "1 of 1 000 dispatches" if users == 1 else "all of 1 000 dispatches"
-            figures.append(Figure(f"rebind a slot of {used} ({update})", seconds))
+            seconds = median_seconds(rebinds, REBINDS * users, runs=9, clock=time.process_time)
+            used = "the only user of" if users == 1 else "one user of 1 000 of"
+            row = Figure(f"rebind {used} a slot ({update})", seconds)
+            if users == REBOUND and update == "exec":
+                row = row._replace(ratio=seconds / setter, unit="the setter alone", hold="1.5")
+            figures.append(row)
     return figures
 
 
-def replay(chain: Chain) -> list[Figure]:
+def _setter_alone(bench: Bench) -> float:
     from hip import hip
 
-    program = chain.record(10).program
+    _, graph = hip.hipGraphCreate(0)
+    parameters = hip.hipKernelNodeParams()
+    parameters.func = bench.executable.function("add")
+    _, node = hip.hipGraphAddKernelNode(graph, None, 0, parameters)
+    _, executable, _, _ = hip.hipGraphInstantiate(graph, 0)
+
+    def calls() -> None:
+        for _ in range(REPLAYS):
+            hip.hipGraphExecKernelNodeSetParams(executable, node, parameters)
+
+    return median_seconds(calls, REPLAYS, clock=time.process_time)
+
+
+def replay(bench: Bench) -> list[Figure]:
+    from hip import hip
+
+    program = bench.record(bench.calls(decode_step(10))).program
     _, graph = hip.hipGraphCreate(0)
     _, executable, _, _ = hip.hipGraphInstantiate(graph, 0)
     _, stream = hip.hipStreamCreateWithFlags(1)
@@ -128,10 +194,10 @@ def replay(chain: Chain) -> list[Figure]:
         for _ in range(REPLAYS):
             program.replay()
 
-    medians = interleaved_medians({"launch": launches, "replay": replays}, REPLAYS)
+    medians = interleaved_medians({"launch": launches, "replay": replays}, REPLAYS, clock=time.process_time)
     return [
         Figure("hipGraphLaunch alone", medians["launch"]),
-        Figure("ours on top, of a replay without slots", medians["replay"] - medians["launch"], hold="2 us"),
+        Figure("ours on top, of a replay without slots", medians["replay"] - medians["launch"], hold="1.2 us"),
     ]
 
 

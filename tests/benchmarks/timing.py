@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import statistics
 import time
 from collections.abc import Callable
@@ -30,26 +31,38 @@ class Figure(NamedTuple):
         return f"{self.name:<58}{readable(self.seconds):>12}{ratio:<28}{self.hold and f'  hold: {self.hold}'}".rstrip()
 
 
-def median_seconds(action: Callable[[], object], items: int = 1, runs: int = RUNS) -> float:
+def median_seconds(
+    action: Callable[[], object], items: int = 1, runs: int = RUNS, clock: Callable[[], float] = time.perf_counter
+) -> float:
     """The median of `runs` runs of `action`, divided by the items that one run does. The first run is not counted."""
     action()
     samples = []
     for _ in range(runs):
-        started = time.perf_counter()
+        started = clock()
         result = action()
-        samples.append(time.perf_counter() - started)
+        samples.append(clock() - started)
         del result  # taking things apart is not what is measured
     return statistics.median(samples) / items
 
 
-def interleaved_medians(actions: dict[str, Callable[[], object]], items: int = 1, runs: int = RUNS) -> dict[str, float]:
-    """Medians of several actions that take turns, so that a slow moment of the machine meets all of them."""
+def interleaved_medians(
+    actions: dict[str, Callable[[], object]],
+    items: int = 1,
+    runs: int = RUNS,
+    clock: Callable[[], float] = time.perf_counter,
+) -> dict[str, float]:
+    """Medians of several actions that take turns, so that a slow moment of the machine meets all of them.
+
+    Args:
+        clock: `time.process_time` for what the host alone does, whatever else the machine is busy with.
+    """
     samples: dict[str, list[float]] = {name: [] for name in actions}
     for run in range(runs + 1):
         for name, action in actions.items():
-            started = time.perf_counter()
+            gc.collect()
+            started = clock()
             result = action()
-            elapsed = time.perf_counter() - started
+            elapsed = clock() - started
             del result
             if run:
                 samples[name].append(elapsed)

@@ -31,7 +31,7 @@ class EventRecord(Generic[EventKind]):
     ) -> None:
         self._use = recording.event_use
         self.events: dict[int, EventKind] = {
-            entry.id: own(resources.objects[entry.id], kind, device, f"event {entry.name}")
+            entry.id: own(resources.objects[entry.id], kind, device, "event", entry)
             for entry in recording.resources.events.values()
         }
 

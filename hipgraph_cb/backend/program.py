@@ -1,34 +1,111 @@
-"""What the programs of both backends share: a replay uses the program and a queue, which nobody takes from it."""
+"""What the programs of both backends do the same: the head of a replay, events, slots, and when what they need may go.
+
+A replay uses the program and a queue, which nobody takes from it.
+"""
 
 from __future__ import annotations
 
+import threading
+import weakref
 from abc import abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from threading import get_ident
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
+from hipgraph_cb.backend.events import EventKind, EventRecord
+from hipgraph_cb.backend.lifetime import handles_of
 from hipgraph_cb.backend.modes import GRAPH
 from hipgraph_cb.backend.queue import LaunchQueue
+from hipgraph_cb.backend.resources import BoundResources
+from hipgraph_cb.backend.supported import check_supported
 from hipgraph_cb.backend.watching import replay_checked
+from hipgraph_cb.backend.write_sets import Watched
+from hipgraph_cb.recording.bindings import resolve
+from hipgraph_cb.runtime.calls import Calls
 from hipgraph_cb.runtime.program import Program
 
 if TYPE_CHECKING:
     from hipgraph_cb.backend.device import BackendDevice
-    from hipgraph_cb.backend.lifetime import Needs
-    from hipgraph_cb.backend.write_sets import Watched
+    from hipgraph_cb.backend.lifetime import Handle
+    from hipgraph_cb.backend.owned import OwnedBuffer, OwnedExecutable
+    from hipgraph_cb.recording.bindings import BoundRange
+    from hipgraph_cb.recording.commands import Command
     from hipgraph_cb.recording.outputs import Check
     from hipgraph_cb.recording.profile import Span
+    from hipgraph_cb.recording.recording import Recording
+    from hipgraph_cb.runtime.options import ProgramOptions
+
+
+class LaunchNeeds:
+    """What must stay until the launches of a program are done. A backend adds what it makes of the recording.
+
+    Args:
+        handles: of the memory and the code that the recording names.
+
+    Attributes:
+        calls: those that use it.
+        tickets: the last launch on each queue.
+        is_let_go: whether the program is closed or collected.
+        bound_handles: what keeps the memory in the slots alive.
+    """
+
+    def __init__(self, handles: list[Handle]) -> None:
+        self.calls = Calls()
+        self.tickets: dict[LaunchQueue, int] = {}
+        self.is_let_go = False
+        self.bound_handles: list[Handle] = []
+        self._handles = handles
+
+    def release(self) -> None:
+        """Give it all back."""
+        self.bound_handles.clear()
+        self._handles.clear()
+
 
 QueueKind = TypeVar("QueueKind", bound=LaunchQueue)
+NeedsKind = TypeVar("NeedsKind", bound=LaunchNeeds)
 
 
-class BackendProgram(Program, Generic[QueueKind]):
-    """A program that keeps what it needs until the last call and the last launch that use it are over (R5)."""
+class BackendProgram(Program, Generic[QueueKind, NeedsKind, EventKind]):
+    """A program that keeps what it needs until the last call and the last launch that use it are over (R5).
+
+    Args:
+        kinds: what buffers, executables and events of the device's backend are.
+        commands: the types of commands that it can run.
+        needs: makes what its launches need, from the handles of what the recording names.
+
+    Raises:
+        UnimplementedError: a command of another type.
+        NotFoundError, InvalidArgumentError, OutOfRangeError, FailedPreconditionError: as `BoundResources`.
+    """
 
     _device: BackendDevice
     _default_queue: QueueKind
-    _needs: Needs
+
+    def __init__(
+        self,
+        device: BackendDevice,
+        recording: Recording,
+        substitutes: Mapping[int | str, Any] | None,
+        options: ProgramOptions,
+        kinds: tuple[type[OwnedBuffer], type[OwnedExecutable], type[EventKind]],
+        commands: Collection[type[Command]],
+        needs: type[NeedsKind],
+    ) -> None:
+        super().__init__(recording)
+        check_supported(recording, commands, device.backend)
+        self._device = device
+        self._options = options
+        self._default_queue = device.queue_of(None)
+        self._work = "a program without a label" if self.label is None else f"program `{self.label}`"
+        self._resources: BoundResources[Any] = BoundResources(device, recording, substitutes, kinds[:2])
+        self._events = EventRecord(device, recording, self._resources, kinds[2])
+        self._has_events = bool(self._events.events)
+        self._has_slots = bool(recording.slots)
+        self._needs = needs(self._resources.handles)
+        self._rebinding = threading.Lock()
+        self._retire: Any = None
 
     def replay(
         self,
@@ -91,6 +168,37 @@ class BackendProgram(Program, Generic[QueueKind]):
         with self._in_call("profile") as queue:
             return self._time_on(queue, bindings)
 
+    def _watched(self) -> Watched:
+        """The program as a checked replay takes it."""
+        return Watched(self, self._resources, self._options, self._table_so_far(), self._changes_nodes)
+
+    def _resolve(self, bindings: Sequence[Any] | None) -> tuple[Mapping[int, BoundRange], list[Handle]]:
+        """What a binding table puts into the slots, checked, and what keeps its memory alive."""
+        table = resolve(self._recording, bindings, objects=self._resources.objects, owner=self._device)
+        return table, handles_of(table)
+
+    def _check_imported(self) -> None:
+        """Look for memory that somebody else owns."""
+        for buffer in self._resources.imported:
+            buffer.check_there()
+
+    def _live(self) -> None:
+        """The program is whole: what it needs goes when it is closed or collected, and its launches are done."""
+        self._retire = weakref.finalize(self, self._device.backlog.let_go, self._needs)
+        self._retire.atexit = False
+
+    def _release(self) -> None:
+        self._retire()
+
+    @property
+    def _changes_nodes(self) -> bool:
+        """Whether a rebind changes what the runtime was given before."""
+        return False
+
+    @abstractmethod
+    def _table_so_far(self) -> Mapping[int, BoundRange]:
+        """What stands in the slots; empty before the first replay."""
+
     @abstractmethod
     def _enqueue(self, queue: QueueKind, bindings: Sequence[Any] | None, mode: str) -> None:
         """Enqueue all commands once; see `replay`."""
@@ -98,7 +206,3 @@ class BackendProgram(Program, Generic[QueueKind]):
     @abstractmethod
     def _time_on(self, queue: QueueKind, bindings: Sequence[Any] | None) -> list[Span]:
         """As `_time_commands`."""
-
-    @abstractmethod
-    def _watched(self) -> Watched:
-        """The program as a checked replay takes it."""

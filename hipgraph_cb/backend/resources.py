@@ -11,6 +11,7 @@ from hipgraph_cb.errors import FailedPreconditionError, InvalidArgumentError
 if TYPE_CHECKING:
     from hipgraph_cb.backend.lifetime import Handle
     from hipgraph_cb.recording.recording import Recording
+    from hipgraph_cb.recording.resources import Entry
     from hipgraph_cb.runtime.device import Device
 
 
@@ -49,13 +50,14 @@ class BoundResources(Generic[ExecutableKind]):
         table = recording.resources
         objects = self.objects = table.complete(substitutes)
         for buffer in table.buffers.values():
-            live_buffer = own(objects[buffer.id], kinds[0], device, f"buffer {buffer.name}")
+            live_buffer = own(objects[buffer.id], kinds[0], device, "buffer", buffer)
             self.handles.append(live_buffer.held("program"))
-            self.addresses[buffer.id] = live_buffer.address
-            if live_buffer.is_imported:
+            is_imported = live_buffer.is_imported  # such memory is looked for whenever it is used
+            self.addresses[buffer.id] = live_buffer.address if is_imported else live_buffer._address
+            if is_imported:
                 self.imported.append(live_buffer)
         for executable in table.executables.values():
-            live_executable = own(objects[executable.id], kinds[1], device, f"executable {executable.name}")
+            live_executable = own(objects[executable.id], kinds[1], device, "executable", executable)
             self.handles.append(live_executable.held("program"))
             self.executables[executable.id] = live_executable
 
@@ -65,17 +67,20 @@ class BoundResources(Generic[ExecutableKind]):
         return {id: self.objects[id] for id in (*table.buffers, *table.executables, *table.events)}
 
 
-def own(value: Any, kind: type[Any], device: Device, where: str) -> Any:
-    """`value`, if it is an open resource of this kind and device."""
+def own(value: Any, kind: type[Any], device: Device, word: str, entry: Entry) -> Any:
+    """`value`, if it is an open resource of this kind and device; messages call it by `word` and its entry."""
     if not isinstance(value, kind):
         raise InvalidArgumentError(
-            "program: not a resource of this backend", where=where, found=type(value).__name__, allowed=kind.__name__
+            "program: not a resource of this backend",
+            where=f"{word} {entry.name}",
+            found=type(value).__name__,
+            allowed=kind.__name__,
         )
     value.check_open("program")
     if value.device is not device:
         raise FailedPreconditionError(
             "program: a resource belongs to another device",
-            where=where,
+            where=f"{word} {entry.name}",
             found=value.device.describe(),
             allowed=f"{device.describe()}, which makes the program",
         )

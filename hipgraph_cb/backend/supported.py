@@ -6,7 +6,7 @@ from collections.abc import Collection
 from typing import TYPE_CHECKING
 
 from hipgraph_cb.errors import UnimplementedError
-from hipgraph_cb.recording.commands import VERBS, Command
+from hipgraph_cb.recording.commands import Command, type_of
 
 if TYPE_CHECKING:
     from hipgraph_cb.recording.recording import Recording
@@ -20,8 +20,8 @@ def check_supported(recording: Recording, kinds: Collection[type[Command]], back
     """
     for nested in (recording, *(entry.recording for entry in recording.resources.recordings.values())):
         unknown = nested.kinds.difference(kinds)
-        for index, command in enumerate(nested.commands if unknown else ()):
+        for index, command in enumerate(nested if unknown else ()):
             if type(command) in unknown:
                 raise UnimplementedError(
-                    f"program: the {backend} backend cannot run {VERBS[type(command)]}", where=nested.where(index)
+                    f"program: the {backend} backend cannot run {type_of(command).verb}", where=nested.where(index)
                 )

@@ -6,9 +6,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from hipgraph_cb.recording.accesses import AccessReader
 from hipgraph_cb.recording.bindings import BoundRange
 from hipgraph_cb.recording.commands import Location, Range
-from hipgraph_cb.recording.hazards import AccessReader
 
 if TYPE_CHECKING:
     from hipgraph_cb.backend.resources import BoundResources

@@ -2,22 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import NamedTuple
+from collections.abc import Iterable, Iterator
+from typing import Any, NamedTuple
 
-from hipgraph_cb.export.describe import arguments, data, title
-from hipgraph_cb.recording.commands import (
-    Command,
-    Copy,
-    Dispatch,
-    DispatchIndirect,
-    ExecuteCommands,
-    Fill,
-    Location,
-    Range,
-    Update,
-    WaitEvents,
-)
+from hipgraph_cb.export.describe import title
+from hipgraph_cb.recording.commands import Command, KernelLaunch, Location, Range, SlotRange, type_of
+from hipgraph_cb.recording.commands.dispatch import arguments
+from hipgraph_cb.recording.commands.values import data
 from hipgraph_cb.recording.recording import Recording
 
 NESTED = "nested recording"
@@ -46,40 +37,40 @@ def aspects(recording: Recording, command: Command) -> list[Aspect]:
 
 def summary(recording: Recording, command: Command) -> str:
     """A command in one line."""
-    if isinstance(command, (Dispatch, DispatchIndirect)):
+    if type_of(command).launches_kernel:
         return title(command)
     return f"{title(command)} " + ", ".join(aspect.text for aspect in _aspects(recording, command))
 
 
 def _aspects(recording: Recording, command: Command) -> Iterator[Aspect]:
-    if isinstance(command, Fill):
-        yield _place(recording, "target", command.target)
-        yield Aspect("pattern", command.pattern, None, data(command.pattern))
-    elif isinstance(command, Update):
-        yield _place(recording, "target", command.target)
-        yield Aspect("data", command.data, None, data(command.data))
-    elif isinstance(command, Copy):
-        yield _place(recording, "source", command.source)
-        yield _place(recording, "target", command.target)
-    elif isinstance(command, (Dispatch, DispatchIndirect)):
-        yield from _dispatch(recording, command)
-    elif isinstance(command, ExecuteCommands):
-        entry = recording.resources.recordings[command.recording]
-        yield Aspect(NESTED, None, command.recording, entry.name)
-        for slot, place in enumerate(command.bindings):
-            if place is not None:
-                yield _place(recording, f"slot {slot}", place)
-    else:
-        for event in command.events if isinstance(command, WaitEvents) else (command.event,):
-            yield Aspect("event", None, event, recording.resources.events[event].name)
+    kind = type_of(command)
+    if kind.launches_kernel:
+        yield from _dispatch(recording, command)  # type: ignore[arg-type]
+        return
+    resources = recording.resources
+    values: Iterable[Any] = command
+    for (name, field), value in zip(kind.fields.items(), values, strict=True):
+        if field.name == "place":
+            yield _place(recording, name, value)
+        elif field.name == "places":
+            yield from (
+                _place(recording, f"slot {slot}", place) for slot, place in enumerate(value) if place is not None
+            )
+        elif field.name == "recording":
+            yield Aspect(NESTED, None, value, resources.recordings[value].name)
+        elif field.name in ("event", "events"):
+            for event in (value,) if field.name == "event" else value:
+                yield Aspect("event", None, event, resources.events[event].name)
+        elif field.name != "label":
+            yield Aspect(name, value, None, data(value) if isinstance(value, bytes) else str(value))
 
 
-def _dispatch(recording: Recording, command: Dispatch | DispatchIndirect) -> Iterator[Aspect]:
+def _dispatch(recording: Recording, command: KernelLaunch) -> Iterator[Aspect]:
     entry = recording.resources.executables[command.executable]
     yield Aspect("executable", None, command.executable, entry.name)
     count, size = command.workgroup_count, command.workgroup_size
-    if isinstance(command, DispatchIndirect):
-        yield _place(recording, "workgroup count", command.workgroup_count)
+    if isinstance(count, (Range, SlotRange)):
+        yield _place(recording, "workgroup count", count)
     else:
         yield Aspect("workgroup count", count, None, str(tuple(count)))
     yield Aspect("workgroup size", size, None, str(size))

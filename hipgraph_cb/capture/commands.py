@@ -1,4 +1,4 @@
-"""Commands as JSON values and back. `FORMS` has one entry for each type of command that a file can hold."""
+"""Commands as JSON values and back. `FORMS` has one entry for each kind of field that a file can hold."""
 
 from __future__ import annotations
 
@@ -9,21 +9,9 @@ from typing import Any, NamedTuple
 from hipgraph_cb.capture.blobs import Blobs
 from hipgraph_cb.capture.document import boolean, fields, items, number, octets, optional, text, tuple_of
 from hipgraph_cb.errors import HipGraphError, InvalidArgumentError, UnimplementedError
-from hipgraph_cb.recording.commands import (
-    Command,
-    Copy,
-    Dispatch,
-    DispatchIndirect,
-    ExecuteCommands,
-    Fill,
-    Location,
-    Range,
-    ResetEvent,
-    SignalEvent,
-    SlotRange,
-    Update,
-    WaitEvents,
-)
+from hipgraph_cb.recording.commands import Command, Location, Range, SlotRange
+from hipgraph_cb.recording.commands.fields import Field
+from hipgraph_cb.recording.commands.types import TYPES, CommandType
 from hipgraph_cb.recording.workgroups import LARGEST_GRID
 
 LARGEST_ID = (1 << 32) - 1
@@ -94,36 +82,34 @@ _BINDINGS = Form(
 )
 _DIMENSIONS = Form(lambda value, _: list(value), _read_dimensions)
 
-_EVENT = {"event": _ID, "label": _LABEL}
-_LAUNCH = {
-    "workgroup_size": _DIMENSIONS,
-    "dynamic_lds": _plain(number),
-    "kernarg": _BYTES,
+FORMS: Mapping[str, Form] = {
+    "number": _plain(number),
+    "text": _plain(text),
+    "label": _LABEL,
+    "bytes": _BYTES,
+    "data": _BLOB,
+    "dimensions": _DIMENSIONS,
+    "place": _PLACE,
+    "places": _BINDINGS,
     "pointers": Form(_write_pointers, _read_pointers),
     "accesses": Form(_write_accesses, _read_accesses),
-    "label": _LABEL,
+    "executable": _ID,
+    "recording": _ID,
+    "event": _ID,
+    "events": Form(lambda value, _: list(value), _read_ids),
 }
+"""By the kind of a field. Fields stand in the order of the type."""
 
-FORMS: Mapping[type[Any], tuple[str, Mapping[str, Form]]] = {
-    Fill: ("fill", {"target": _PLACE, "pattern": _BYTES, "label": _LABEL}),
-    Update: ("update", {"target": _PLACE, "data": _BLOB, "label": _LABEL}),
-    Copy: ("copy", {"source": _PLACE, "target": _PLACE, "label": _LABEL}),
-    Dispatch: (
-        "dispatch",
-        {"executable": _ID, "export": _plain(text), "workgroup_count": _DIMENSIONS, **_LAUNCH},
-    ),
-    DispatchIndirect: (
-        "dispatch_indirect",
-        {"executable": _ID, "export": _plain(text), "workgroup_count": _PLACE, **_LAUNCH},
-    ),
-    ExecuteCommands: ("execute", {"recording": _ID, "bindings": _BINDINGS, "label": _LABEL}),
-    SignalEvent: ("signal", _EVENT),
-    ResetEvent: ("reset", _EVENT),
-    WaitEvents: ("wait", {"events": Form(lambda value, _: list(value), _read_ids), "label": _LABEL}),
-}
-"""Type of a command -> its name in the manifest, and its fields in the order of the type."""
 
-_BY_NAME = {name: (kind, forms) for kind, (name, forms) in FORMS.items()}
+def _form(kind: CommandType, field: Field) -> Form:
+    form = FORMS.get(field.name)
+    if form is None:
+        raise UnimplementedError(
+            f"a capture file cannot hold a command of type {kind.command.__name__}",
+            found=f"a field of kind {field.name}",
+            allowed=", ".join(FORMS),
+        )
+    return form
 
 
 def write_command(command: Command, blobs: Blobs) -> dict[str, Any]:
@@ -132,33 +118,34 @@ def write_command(command: Command, blobs: Blobs) -> dict[str, Any]:
     Raises:
         UnimplementedError: a type of command that this version of the format cannot hold.
     """
-    kind = type(command)
-    if kind not in FORMS:
+    kind = TYPES.get(type(command))
+    if kind is None:
         raise UnimplementedError(
-            f"a capture file cannot hold a command of type {kind.__name__}",
-            allowed=", ".join(known.__name__ for known in FORMS),
+            f"a capture file cannot hold a command of type {type(command).__name__}",
+            allowed=", ".join(known.__name__ for known in TYPES),
         )
-    name, forms = FORMS[kind]
-    row = {field: form.write(value, blobs) for (field, form), value in zip(forms.items(), command, strict=True)}
-    row["kind"] = name
+    row: dict[str, Any] = {}
+    for (name, field), value in zip(kind.fields.items(), command, strict=True):
+        row[name] = _form(kind, field).write(value, blobs)
+    row["kind"] = kind.name
     return row
 
 
 def read_command(value: object, blobs: Blobs) -> Command:
     """The command of a JSON object; its ranges are checked elsewhere (`recording.checking`)."""
     name = value.get("kind") if isinstance(value, dict) else None
-    known = _BY_NAME.get(name) if isinstance(name, str) else None
-    if known is None:
+    known = {kind.name: kind for kind in TYPES.values()}
+    kind = known.get(name) if isinstance(name, str) else None
+    if kind is None:
         raise InvalidArgumentError(
-            "the manifest has a command of another kind", found=repr(name)[:80], allowed=", ".join(_BY_NAME)
+            "the manifest has a command of another kind", found=repr(name)[:80], allowed=", ".join(known)
         )
-    kind, forms = known
-    _, *values = fields(value, "kind", *forms)
+    _, *values = fields(value, "kind", *kind.fields)
     read = []
-    for (field, form), each in zip(forms.items(), values, strict=True):
+    for (field_name, field), each in zip(kind.fields.items(), values, strict=True):
         try:
-            read.append(form.read(each, blobs))
+            read.append(_form(kind, field).read(each, blobs))
         except HipGraphError as error:
-            raise error.located(field) from None
-    command: Command = kind(*read)
+            raise error.located(field_name) from None
+    command: Command = kind.command(*read)
     return command

@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 from hipgraph_cb.capture.command_fields import NESTED, Aspect, aspects, summary
 from hipgraph_cb.code_object.kernel_args import KernargLayout
-from hipgraph_cb.recording.commands import Dispatch, DispatchIndirect
+from hipgraph_cb.recording.commands import type_of
 from hipgraph_cb.recording.recording import Recording
 from hipgraph_cb.recording.resources import ExecutableEntry
 
@@ -242,9 +242,9 @@ class _Comparer:
 def _kernels(recording: Recording, executable: int) -> list[str]:
     """The kernels of an executable that are dispatched, in the order of their first dispatch."""
     found = {
-        command.export: None
+        command.export: None  # type: ignore[union-attr]
         for command in recording
-        if isinstance(command, (Dispatch, DispatchIndirect)) and command.executable == executable
+        if type_of(command).launches_kernel and command.executable == executable  # type: ignore[union-attr]
     }
     return list(found)
 

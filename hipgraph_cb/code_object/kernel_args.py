@@ -6,15 +6,14 @@ written past the kernarg size.
 
 from __future__ import annotations
 
-import struct
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from functools import cached_property
 from typing import Any, NamedTuple
 
 from hipgraph_cb.code_object.metadata import ArgumentMetadata, KernelMetadata
-from hipgraph_cb.code_object.packing import NOT_POINTERS, Packer
+from hipgraph_cb.code_object.packing import NOT_POINTERS, Packer, block_size
 from hipgraph_cb.code_object.packing import packer as packer_for
 from hipgraph_cb.code_object.scalars import (
     Encoder,
@@ -46,7 +45,6 @@ _KINDS = {
 
 MOST_PACKERS = 256
 """Combinations of argument types that one layout remembers."""
-_new = tuple.__new__
 
 
 @dataclass(frozen=True)
@@ -160,22 +158,6 @@ class KernargLayout:
         Raises:
             InvalidArgumentError: wrong count, size or type; the signature and what was given are part of the message.
         """
-        types = tuple(map(type, values))
-        packer = self.packers.get(types)
-        if packer is not None:
-            try:
-                block = packer.pack(*packer.numbers(values))
-                return _new(PackedArguments, (block, tuple([(offset, values[i]) for offset, i in packer.pointers])))
-            except (struct.error, OverflowError):
-                pass  # a number that does not fit: said below
-        packed = self._pack_each(values)
-        if types not in self.packers and len(self.packers) < MOST_PACKERS:
-            given = {offset for offset, _ in packed.pointers}
-            are_pointers = [row.kind is ParameterKind.POINTER or row.offset in given for row in self.parameters]
-            self.packers[types] = packer_for(self.parameters, are_pointers, self.size, types)
-        return packed
-
-    def _pack_each(self, values: Sequence[object]) -> PackedArguments:
         writers = self._writers
         if len(values) != len(writers):
             raise self._wrong_count(values)
@@ -228,15 +210,41 @@ class KernargLayout:
         return self.pack(values)
 
     @cached_property
-    def packers(self) -> dict[tuple[type, ...], Packer | None]:
-        """By the types of the arguments: how to pack them fast, or None where each has to be looked at."""
-        return {}
+    def block_size(self) -> int:
+        """Bytes of a block that a packer makes: all arguments, in whole 64-bit words."""
+        return block_size(self.parameters)
 
     @cached_property
     def addresses_by_value(self) -> frozenset[int]:
         """The offsets of the by-value arguments that device memory may be given for."""
         rows = [row for row in self.parameters if row.kind is not ParameterKind.POINTER and row.may_be_pointer]
         return frozenset(row.offset for row in rows)
+
+    def pointer_offsets(self, by_value: Collection[int] = ()) -> tuple[int, ...]:
+        """Where pointers stand, and addresses that are given by value at these offsets."""
+        rows = (row for row in self.parameters if row.kind is ParameterKind.POINTER or row.offset in by_value)
+        return tuple(row.offset for row in rows)
+
+    @cached_property
+    def packers(self) -> dict[tuple[type, ...], tuple[Packer, tuple[int, ...]]]:
+        """Those that were made, by the types of the arguments, each with the offsets of its addresses by value."""
+        return {}
+
+    def packer(self, types: tuple[type, ...], by_value: tuple[int, ...] = ()) -> tuple[Packer, tuple[int, ...]] | None:
+        """What packs arguments of these types; None where each has to be looked at, or there are too many or few.
+
+        Args:
+            by_value: the offsets of by-value arguments that are given device memory.
+        """
+        if len(types) != len(self.parameters):
+            return None
+        encoders = [None if offset in by_value else encode for offset, _, encode in self._writers]
+        packer = packer_for(self.parameters, encoders, types)
+        if packer is None:
+            return None
+        if len(self.packers) < MOST_PACKERS:
+            self.packers[types] = packer, by_value
+        return packer, by_value
 
     @cached_property
     def _writers(self) -> tuple[tuple[int, int, Encoder | None], ...]:

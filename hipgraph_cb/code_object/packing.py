@@ -1,17 +1,33 @@
-"""Packing arguments of types that a kernel was given before: one `struct` call for all its numbers.
+"""Packing a dispatch: one `struct` call for a whole block, with a relocation word for each pointer and the launch shape
+behind the arguments.
 
-A recording has thousands of dispatches of a handful of kernels, with the same types in the same places. What cannot be
-packed this way, and whatever is wrong, is left to the rules in `kernel_args`, which say what is wrong.
+A recording has thousands of dispatches of a handful of kernels, with the same types in the same places, so what depends
+on types is worked out once: how each argument gives its part of the block. What is wrong is left to the rules in
+`kernel_args`, which say what is wrong.
 """
 
 from __future__ import annotations
 
 import struct
-from collections.abc import Callable, Sequence
-from operator import itemgetter
-from typing import Any, NamedTuple, Protocol
+from collections.abc import Callable, Mapping, Sequence
+from functools import lru_cache
+from typing import Any, Protocol
 
-from hipgraph_cb.code_object.scalars import number_format
+from hipgraph_cb.code_object.scalars import Encoder, ScalarError, number_format
+
+WORD = 8
+"""Bytes of a pointer, and of the word that stands for it. Blocks are whole words."""
+
+COUNT = struct.Struct("<3I")
+REST_SIZE = 20
+"""Behind the arguments stand the workgroup counts, then these bytes of what else a shape has."""
+
+Packer = Callable[[Sequence[object], Mapping[Any, int], int, int, int, bytes], "bytes | None"]
+"""Makes the block of arguments of certain types; None for other types. The mapping gives the word of each pointer; then
+come the workgroup counts and the rest of the shape."""
+
+Unpackable = (struct.error, OverflowError, ScalarError, TypeError, ValueError)
+"""What a packer raises for a value that it cannot pack, or for another number of them; the rules may still take it."""
 
 
 class Place(Protocol):
@@ -25,55 +41,59 @@ class Place(Protocol):
     def type_name(self) -> str | None: ...
 
 
-class Packer(NamedTuple):
-    """For one combination of argument types of one kernel.
-
-    Attributes:
-        pack: makes the block of the numbers; raises struct.error or OverflowError for one that does not fit.
-        pack_head: the same up to the end of the last number; zeros follow.
-        numbers: takes the numbers out of the arguments, in the order of their offsets.
-        pointers: (offset, index of the argument) of every pointer that is not null.
-        addresses: takes the pointers out of the arguments, null ones included.
-    """
-
-    pack: Callable[..., bytes]
-    pack_head: Callable[..., bytes]
-    numbers: Callable[[Sequence[object]], tuple[Any, ...]]
-    pointers: tuple[tuple[int, int], ...]
-    addresses: Callable[[Sequence[object]], tuple[Any, ...]]
-
-
 NOT_POINTERS = frozenset({bool, int, float, bytes, str})
 
 
-def packer(places: Sequence[Place], are_pointers: Sequence[bool], size: int, types: Sequence[type]) -> Packer | None:
-    """A packer for arguments of these types, or None if they need a closer look.
+def packer(places: Sequence[Place], encoders: Sequence[Encoder | None], types: Sequence[type]) -> Packer | None:
+    """A packer for arguments of these types, or None where a pointer is given what can be none.
 
     Args:
-        places: where each argument goes.
-        are_pointers: which of them are pointers.
-        size: bytes of the block.
+        places: where each argument goes, in ascending order.
+        encoders: what makes the bytes of each value; None for a pointer.
     """
-    arguments = sorted(zip(places, are_pointers, types, range(len(types)), strict=True), key=lambda row: row[0].offset)
-    layout, end, numbers, pointers = "<", 0, [], []
-    for place, is_pointer, type_, index in arguments:
-        if not is_pointer:
-            form = number_format(place.size, place.type_name, type_)
-            if form is None or place.offset < end:
+    layout, end, parts, tests, used = "<", 0, [], [], list[Any]()
+    for index, (place, encode, type_) in enumerate(zip(places, encoders, types, strict=True)):
+        layout += f"{place.offset - end}x"
+        end = place.offset + place.size
+        if encode is None:
+            if type_ in NOT_POINTERS and type_ is not int:
                 return None
-            layout += f"{place.offset - end}x{form}"
-            end = place.offset + place.size
-            numbers.append(index)
-        elif type_ in NOT_POINTERS:
-            return None
-        elif type_ is not type(None):
-            pointers.append((place.offset, index))
-    pack, pack_head = struct.Struct(f"{layout}{size - end}x").pack, struct.Struct(layout).pack
-    addresses = [index for _, is_pointer, _, index in arguments if is_pointer]
-    return Packer(pack, pack_head, _getter(numbers), tuple(pointers), _getter(addresses))
+            layout += "Q"
+            parts.append(f"words[a{index}]")
+            continue
+        form = number_format(place.size, place.type_name, type_)
+        layout += form or f"{place.size}s"
+        tests.append(f"a{index}.__class__ is g{len(used)}")
+        used.append(type_)
+        parts.append(f"a{index}" if form else f"g{len(used)}(a{index})")
+        if not form:
+            used.append(encode)
+    layout += f"{-end % WORD}x3I{REST_SIZE}s"
+    names = "".join(f"a{index}, " for index in range(len(types)))
+    test = " and ".join(tests) or "True"
+    return _factory(names, test, "".join(f"{part}, " for part in parts), len(used))(struct.Struct(layout).pack, *used)
 
 
-def _getter(indices: Sequence[int]) -> Callable[[Sequence[object]], tuple[Any, ...]]:
-    if len(indices) > 1:
-        return itemgetter(*indices)
-    return lambda arguments: tuple([arguments[index] for index in indices])
+@lru_cache(maxsize=1024)
+def _factory(names: str, test: str, parts: str, given: int) -> Callable[..., Packer]:
+    """What makes packers of one pattern; the source has nothing in it but numbered names."""
+    parameters = "".join(f", g{index}" for index in range(given))
+    unpack = f"{names}= arguments" if names else "() = arguments"
+    source = (
+        f"def make(pack{parameters}):\n"
+        f"    def packer(arguments, words, x, y, z, rest):\n"
+        f"        {unpack}\n"
+        f"        if {test}:\n"
+        f"            return pack({parts}x, y, z, rest)\n"
+        f"    return packer\n"
+    )
+    namespace: dict[str, Any] = {}
+    exec(source, namespace)
+    make: Callable[..., Packer] = namespace["make"]
+    return make
+
+
+def block_size(places: Sequence[Place]) -> int:
+    """Bytes of a block: up to the end of the last argument, in whole words."""
+    end = max((place.offset + place.size for place in places), default=0)
+    return -(-end // WORD) * WORD

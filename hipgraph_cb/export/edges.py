@@ -6,15 +6,12 @@ from collections.abc import Iterator
 from enum import Enum
 from typing import TYPE_CHECKING, NamedTuple
 
-from hipgraph_cb.recording.commands import ResetEvent, SignalEvent, WaitEvents
+from hipgraph_cb.recording.commands import type_of
 from hipgraph_cb.recording.events import nested_in
 from hipgraph_cb.recording.hazards import MissingBarrier, findings
 
 if TYPE_CHECKING:
     from hipgraph_cb.recording.recording import Recording
-
-
-EVENT_COMMANDS = (SignalEvent, WaitEvents, ResetEvent)
 
 
 class EdgeKind(Enum):
@@ -54,7 +51,7 @@ def edge_kind(recording: Recording, source: str, target: str) -> EdgeKind:
     owner, second = command_of(recording, target)
     if first is None or second is None or first_owner is not owner or owner.dependencies is None:
         return EdgeKind.BARRIER
-    if isinstance(owner[first], EVENT_COMMANDS) or isinstance(owner[second], EVENT_COMMANDS):
+    if type_of(owner[first]).is_order or type_of(owner[second]).is_order:
         return EdgeKind.EVENT
     return EdgeKind.BARRIER if owner.resources.events else EdgeKind.INFERRED
 

@@ -8,22 +8,11 @@ stand under "recordings", whole, with the resource ids of the outermost one; "bi
 from __future__ import annotations
 
 import json
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from hipgraph_cb.export.describe import arguments
-from hipgraph_cb.recording.commands import (
-    VERBS,
-    Command,
-    Copy,
-    Dispatch,
-    DispatchIndirect,
-    ExecuteCommands,
-    Fill,
-    Location,
-    SlotRange,
-    Update,
-    WaitEvents,
-)
+from hipgraph_cb.recording.commands import Command, Location, SlotRange, type_of
+from hipgraph_cb.recording.commands.dispatch import arguments
 from hipgraph_cb.recording.formats import TextFormat
 from hipgraph_cb.recording.validation import integer
 
@@ -68,42 +57,40 @@ def as_object(recording: Recording) -> dict[str, Any]:
 
 
 def _command(recording: Recording, command: Command) -> dict[str, Any]:
-    common = {"kind": VERBS[type(command)].removesuffix("_buffer"), "label": command.label}
-    if isinstance(command, Fill):
-        return {**common, "target": _place(command.target), "pattern": command.pattern.hex()}
-    if isinstance(command, Update):
-        return {**common, "target": _place(command.target), "data": command.data.hex()}
-    if isinstance(command, Copy):
-        return {**common, "source": _place(command.source), "target": _place(command.target)}
-    if isinstance(command, (Dispatch, DispatchIndirect)):
-        return {**common, **_dispatch(recording, command)}
-    if isinstance(command, ExecuteCommands):
-        bindings = [None if place is None else _place(place) for place in command.bindings]
-        return {**common, "recording": command.recording, "bindings": bindings}
-    if isinstance(command, WaitEvents):
-        return {**common, "events": list(command.events)}
-    return {**common, "event": command.event}
-
-
-def _dispatch(recording: Recording, command: Dispatch | DispatchIndirect) -> dict[str, Any]:
-    return {
-        "executable": command.executable,
-        "export": command.export,
-        "workgroup_count": list(command.workgroup_count)
-        if isinstance(command, Dispatch)
-        else _place(command.workgroup_count),
-        "workgroup_size": list(command.workgroup_size),
-        "dynamic_lds": command.dynamic_lds,
-        "kernarg": command.kernarg.hex(),
-        "pointers": [{"at": offset, **_place(place)} for offset, place in command.pointers],
-        "accesses": [{**_place(place), "reads": reads, "writes": writes} for place, reads, writes in command.accesses],
-        "arguments": arguments(recording, command),
-    }
+    kind = type_of(command)
+    row: dict[str, Any] = {"kind": kind.verb.removesuffix("_buffer"), "label": command.label}
+    for (name, field), value in zip(kind.fields.items(), command, strict=True):
+        row[name] = WRITERS.get(field.name, _as_it_is)(value)
+    if kind.launches_kernel:
+        row["arguments"] = arguments(recording, command)  # type: ignore[arg-type]
+    return row
 
 
 def _place(place: Location) -> dict[str, int | None]:
     name = "slot" if isinstance(place, SlotRange) else "buffer"
     return {name: place[0], "offset": place.offset, "length": place.length}
 
+
+def _optional_place(place: Location | None) -> dict[str, int | None] | None:
+    return None if place is None else _place(place)
+
+
+def _as_it_is(value: Any) -> Any:
+    return value
+
+
+WRITERS: Mapping[str, Callable[[Any], Any]] = {
+    "place": _place,
+    "places": lambda places: [_optional_place(place) for place in places],
+    "pointers": lambda pointers: [{"at": offset, **_place(place)} for offset, place in pointers],
+    "accesses": lambda accesses: [
+        {**_place(place), "reads": reads, "writes": writes} for place, reads, writes in accesses
+    ],
+    "bytes": bytes.hex,
+    "data": bytes.hex,
+    "dimensions": list,
+    "events": list,
+}
+"""By the kind of a field; others are written as they are."""
 
 FORMAT = TextFormat("json", "everything, for tools", to_json)

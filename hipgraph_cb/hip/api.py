@@ -132,6 +132,13 @@ def bindings() -> Any:
     return hip
 
 
+def pointer_to(address: int) -> Any:
+    """An address in the form that hip-python's own functions work with."""
+    from rocm.bindings.util.types import Pointer
+
+    return Pointer(address)
+
+
 def _call_failure(api: HipApi, name: str, error: Exception) -> Exception:
     """What a failure inside hip-python, before or after the call, means."""
     text = str(error)

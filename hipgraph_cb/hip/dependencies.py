@@ -5,6 +5,8 @@ from __future__ import annotations
 import ctypes
 from typing import Any
 
+from hipgraph_cb.hip.api import pointer_to
+
 
 class DependencyArray:
     """One array of handles, written again for each layer. HIP reads it during the call only.
@@ -26,9 +28,7 @@ class DependencyArray:
         return self.pointer
 
     def _reserve(self, capacity: int) -> None:
-        from rocm.bindings.util.types import Pointer
-
         self._capacity = capacity
         self._array = (ctypes.c_uint64 * capacity)()
         self.first = ctypes.c_uint64.from_buffer(self._array)
-        self.pointer = Pointer(ctypes.addressof(self._array))
+        self.pointer = pointer_to(ctypes.addressof(self._array))

@@ -23,12 +23,12 @@ from hipgraph_cb.hip.fills import FillKernel
 from hipgraph_cb.hip.join_measurements import remembered
 from hipgraph_cb.hip.joins import JoinKernel, auto_join
 from hipgraph_cb.hip.limits import limits_from_properties
-from hipgraph_cb.hip.program import HipProgram
 from hipgraph_cb.hip.queue import Queue
 
 if TYPE_CHECKING:
     from hipgraph_cb.code_object.verify import VerifiedExecutable
     from hipgraph_cb.foreign.memory import ForeignMemory
+    from hipgraph_cb.hip.program import HipProgram
     from hipgraph_cb.recording.recording import Recording
     from hipgraph_cb.runtime.options import ProgramOptions
 
@@ -108,6 +108,8 @@ class HipDevice(BackendDevice):
     def _program(
         self, recording: Recording, resources: Mapping[int | str, Any] | None, options: ProgramOptions
     ) -> HipProgram:
+        from hipgraph_cb.hip.program import HipProgram  # what it needs of numpy is loaded with the first program
+
         self.backlog.sweep()
         return self._adopt(HipProgram(self, recording, resources, options))
 

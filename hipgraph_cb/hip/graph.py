@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, cast
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
 
 from hipgraph_cb.backend.lifetime import Handle
 from hipgraph_cb.errors import HipError
 from hipgraph_cb.hip.api import HipApi
 from hipgraph_cb.hip.commands import CommandArguments
 from hipgraph_cb.hip.graph_nodes import add_section
-from hipgraph_cb.hip.lowering import change_node
-from hipgraph_cb.hip.partition import IndirectCalls, Scope, Section, Step
+from hipgraph_cb.hip.lowering import change_nodes
+from hipgraph_cb.hip.partition import IndirectCalls, Section, Step
+from hipgraph_cb.hip.prepared import PreparedNodes
 from hipgraph_cb.recording.commands import ExecuteCommands
 
 if TYPE_CHECKING:
+    from hipgraph_cb.backend.nested_scope import NestedScope
     from hipgraph_cb.hip.joins import Joiner
     from hipgraph_cb.recording.recording import Recording
 
@@ -30,21 +33,27 @@ class ExecutableGraph:
         self,
         api: HipApi,
         section: Section,
-        arguments: CommandArguments,
+        prepared: PreparedNodes | None,
         executable: Handle,
         source: Handle | None,
-        nodes: list[int],
+        nodes: list[Any],
     ) -> None:
         self.executable = executable
         self._api = api
         self._section = section
-        self._arguments = arguments
+        self._prepared = prepared
         self._source = source
         self._nodes = nodes
 
     @classmethod
     def build(
-        cls, api: HipApi, section: Section, joiner: Joiner, arguments: CommandArguments, changeable: bool
+        cls,
+        api: HipApi,
+        section: Section,
+        joiner: Joiner,
+        arguments: CommandArguments,
+        prepared: PreparedNodes,
+        changeable: bool,
     ) -> ExecutableGraph:
         """Create, fill and instantiate a graph.
 
@@ -56,25 +65,33 @@ class ExecutableGraph:
         """
         graph = Handle(api, api.call("hipGraphCreate", 0), "hipGraphDestroy")
         try:
-            nodes = add_section(api, graph.native, section, joiner, arguments)
+            nodes = add_section(api, graph.native, section, joiner, arguments, prepared)
             executable = _instantiate(api, graph, section.scope.recording)
         except BaseException:
             graph.release()
             raise
         if changeable:
-            return cls(api, section, arguments, executable, graph, nodes)
+            return cls(api, section, prepared, executable, graph, nodes)
         graph.release()  # the executable graph is a whole copy
-        return cls(api, section, arguments, executable, None, [])
+        return cls(api, section, None, executable, None, [])
 
-    def __contains__(self, index: object) -> bool:
-        """Whether a command of the outermost recording is a node of this graph."""
+    def change(self, commands: Sequence[int], done: list[int]) -> None:
+        """Give those of some commands of the outermost recording that are nodes of this graph their present parameters.
+
+        Args:
+            done: gets each of them when it has them.
+
+        Raises:
+            HipError: HIP refused them; the message names the command.
+        """
         section = self._section
-        return section.scope.outer is None and isinstance(index, int) and section.start <= index < section.stop
-
-    def change(self, index: int) -> None:
-        """Give the node of the command `index` the arguments that the slots say now. Raises HipError."""
-        node = self._nodes[index - self._section.start]
-        change_node(self._api, self.executable.native, node, self._section.scope.recording, index, self._arguments)
+        if self._prepared is None or section.scope.outer is not None:
+            return
+        if not section.is_whole:
+            commands = [index for index in commands if section.start <= index < section.stop]
+        made = [self._nodes[index - section.start] for index in commands]
+        recording = section.scope.recording
+        change_nodes(self._api, self.executable.native, commands, made, recording, self._prepared, done)
 
     def release(self) -> None:
         """Give back the executable graph and what it was made from."""
@@ -83,7 +100,7 @@ class ExecutableGraph:
             self._source.release()
 
 
-Part = ExecutableGraph | tuple[IndirectCalls, CommandArguments]
+Part = ExecutableGraph | IndirectCalls
 """A graph to launch, or dispatches to launch when their counts are known."""
 
 
@@ -93,10 +110,15 @@ class ProgramGraphs:
     Attributes:
         parts: in the order of launching.
         only: what hipGraphLaunch takes, if one graph is all there is.
+        arguments: where memory is.
     """
 
-    def __init__(self, recording: Recording, parts: Sequence[Part]) -> None:
+    def __init__(
+        self, recording: Recording, parts: Sequence[Part], arguments: CommandArguments, prepared: PreparedNodes | None
+    ) -> None:
         self.parts = tuple(parts)
+        self.arguments = arguments
+        self._prepared = prepared
         only = self.parts[0] if len(self.parts) == 1 else None
         self.only: Any = only.executable.native if isinstance(only, ExecutableGraph) else None
         self._recording = recording
@@ -117,40 +139,43 @@ class ProgramGraphs:
             HipError: HIP refused something; everything that was made is given back.
         """
         parts: list[Part] = []
+        prepared: dict[NestedScope, PreparedNodes] = {}
         try:
             for step in steps:
-                within = arguments_in(step.scope, arguments)
                 if isinstance(step, Section):
-                    parts.append(ExecutableGraph.build(api, step, joiner, within, changeable))
+                    nodes = prepared.get(step.scope) or PreparedNodes(api, step.scope, arguments, changeable)
+                    prepared[step.scope] = nodes
+                    parts.append(ExecutableGraph.build(api, step, joiner, arguments, nodes, changeable))
                 else:
-                    parts.append((step, within))
+                    parts.append(step)
         except BaseException:
             _release(parts)
             raise
-        return cls(recording, parts)
+        outermost = next((nodes for scope, nodes in prepared.items() if scope.outer is None), None)
+        return cls(recording, parts, arguments, outermost if changeable else None)
 
-    def can_change(self, index: int) -> bool:
-        """Whether `change` does for a command. The nodes of nested recordings are not kept."""
-        return not isinstance(self._recording.stored[index], ExecuteCommands)
+    def apply(self) -> list[int] | None:
+        """Take the addresses that the slots have now; returns the commands whose nodes have to be told, None where
+        the graphs were not built to be changed."""
+        return None if self._prepared is None else self._prepared.apply()
 
-    def change(self, index: int) -> None:
-        """Give a command the arguments that the slots say now. Raises HipError."""
+    @cached_property
+    def unchangeable(self) -> frozenset[int]:
+        """The commands for which `change` does not do: the nodes of nested recordings are not kept."""
+        table = self._recording.table
+        if ExecuteCommands not in self._recording.kinds:
+            return frozenset()
+        return frozenset(index for index, row in enumerate(table.rows) if table.forms[row].kind is ExecuteCommands)
+
+    def change(self, commands: Sequence[int], done: list[int]) -> None:
+        """Give commands their present parameters; see `ExecutableGraph.change`."""
         for part in self.parts:
-            if isinstance(part, ExecutableGraph) and index in part:
-                part.change(index)
-                return
+            if isinstance(part, ExecutableGraph):
+                part.change(commands, done)
 
     def release(self) -> None:
         """Give back all graphs."""
         _release(self.parts)
-
-
-def arguments_in(scope: Scope, arguments: CommandArguments) -> CommandArguments:
-    """The arguments for the commands of a scope, where `arguments` are those of the outermost."""
-    if scope.outer is None:
-        return arguments
-    command = cast("ExecuteCommands", scope.outer.recording[scope.command])
-    return arguments_in(scope.outer, arguments).nested(command)
 
 
 def _release(parts: Sequence[Part]) -> None:

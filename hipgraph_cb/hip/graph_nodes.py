@@ -10,10 +10,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from hipgraph_cb.backend.nested_scope import signalled_in
 from hipgraph_cb.errors import HipGraphError
 from hipgraph_cb.hip.dependencies import DependencyArray
-from hipgraph_cb.hip.lowering import ADD, add_nodes, functions_for
-from hipgraph_cb.hip.partition import Scope, Section
+from hipgraph_cb.hip.lowering import add_nodes
+from hipgraph_cb.hip.node_kinds import NODE_KINDS
+from hipgraph_cb.hip.partition import Section
+from hipgraph_cb.hip.prepared import PreparedNodes
 from hipgraph_cb.recording.commands import Command, ExecuteCommands, ResetEvent, SignalEvent, WaitEvents
 from hipgraph_cb.recording.dependencies import CommandNode
 from hipgraph_cb.recording.events import EventStates, nested_in
@@ -23,20 +26,29 @@ if TYPE_CHECKING:
     from hipgraph_cb.hip.commands import CommandArguments
     from hipgraph_cb.hip.joins import Joiner
 
-IN_GRAPHS = frozenset({*ADD, ExecuteCommands, SignalEvent, ResetEvent, WaitEvents})
-"""What can be a node, or nothing, in a graph."""
+
+def in_graphs() -> frozenset[type[Command]]:
+    """What can be a node, or nothing, in a graph."""
+    return frozenset({*NODE_KINDS, ExecuteCommands, SignalEvent, ResetEvent, WaitEvents})
 
 
-def add_section(api: HipApi, graph: Any, section: Section, joiner: Joiner, arguments: CommandArguments) -> list[int]:
-    """Add the nodes of a section; returns the handles by command, counted from its start.
+def add_section(
+    api: HipApi,
+    graph: Any,
+    section: Section,
+    joiner: Joiner,
+    arguments: CommandArguments,
+    nodes: PreparedNodes,
+) -> list[Any]:
+    """Add the nodes of a section; returns them by command, counted from its start.
 
     Raises:
         HipError: HIP refused a node; the message names the command.
     """
     recording = section.scope.recording
-    if section.is_whole and recording.dependencies is None and recording.kinds <= ADD.keys():
-        return add_nodes(api, graph, recording, joiner, arguments)
-    return _SectionNodes(api, graph, section, joiner, arguments, []).add_all()
+    if section.is_whole and recording.dependencies is None and recording.kinds <= NODE_KINDS.keys():
+        return add_nodes(api, graph, recording, joiner, nodes)
+    return _SectionNodes(api, graph, section, joiner, arguments, nodes, []).add_all()
 
 
 class _SectionNodes:
@@ -56,6 +68,7 @@ class _SectionNodes:
         section: Section,
         joiner: Joiner,
         arguments: CommandArguments,
+        nodes: PreparedNodes,
         entry: list[int],
     ) -> None:
         self._api = api
@@ -67,8 +80,7 @@ class _SectionNodes:
         self._entry = entry
         self._waited_for = entry
         self.ends: list[int] = []
-        self._names = functions_for(ADD, arguments)
-        self._functions = {kind: api.function(name) for kind, name in self._names.items()}
+        self._nodes = nodes
         self._states = EventStates()
         self._states.outcomes.update(dict.fromkeys(section.signalled, True))
 
@@ -96,17 +108,19 @@ class _SectionNodes:
         return handles
 
     def _add(self, index: int, pointer: Any, count: int) -> int:
-        command = self._recording.stored[index]
-        kind = type(command)
-        add = self._functions.get(kind)
-        if add is None:
-            return self._add_other(index, command, pointer, count)
+        call, parameters = self._nodes.of(index)
+        if call is None:
+            return self._add_other(index, self._section.scope.table[index], pointer, count)
         try:
-            code, node = add(self._graph, pointer, count, *self._arguments.prepare(command))
+            if call.image is None:
+                code, node = call.add(self._graph, pointer, count, *parameters)  # type: ignore[misc]
+            else:
+                call.image.raw = parameters
+                code, node = call.add(self._graph, pointer, count, call.native)
         except (RuntimeError, ValueError) as error:
-            raise self._api.failure(self._names[kind], error, self._recording.where(index)) from error
+            raise self._api.failure(call.name, error, self._recording.where(index)) from error
         if code:
-            raise self._api.error(self._names[kind], code, self._recording.where(index))
+            raise self._api.error(call.name, code, self._recording.where(index))
         return int(node)
 
     def _add_other(self, index: int, command: Command, pointer: Any, count: int) -> int:
@@ -120,7 +134,7 @@ class _SectionNodes:
 
     def _add_node(self, index: int, command: Command, pointer: Any, count: int) -> int:
         if isinstance(command, ExecuteCommands):
-            return self._add_nested(index, command)
+            return self._add_nested(index)
         if isinstance(command, SignalEvent):
             event = self._arguments.event(command.event)
             return int(self._api.call("hipGraphAddEventRecordNode", self._graph, pointer, count, event))
@@ -142,13 +156,19 @@ class _SectionNodes:
             node = int(self._api.call("hipGraphAddEmptyNode", self._graph, pointer, count))
         return node
 
-    def _add_nested(self, index: int, command: ExecuteCommands) -> int:
+    def _add_nested(self, index: int) -> int:
         """The nodes of a nested recording behind what the command waits for; returns the one behind them all."""
-        nested = self._recording.resources.recordings[command.recording].recording
-        signalled = frozenset(event for event, is_signalled in self._states.outcomes.items() if is_signalled)
-        section = Section(Scope(nested, self._section.scope, index), 0, len(nested), signalled)
-        arguments = self._arguments.nested(command)
-        nodes = _SectionNodes(self._api, self._graph, section, self._joiner, arguments, self._waited_for)
+        scope = self._section.scope.nested(index, signalled_in(self._states))
+        section = Section(scope, 0, len(scope.recording), scope.signalled)
+        nodes = _SectionNodes(
+            self._api,
+            self._graph,
+            section,
+            self._joiner,
+            self._arguments,
+            PreparedNodes(self._api, scope, self._arguments, whole=False),
+            self._waited_for,
+        )
         nodes.add_all()
         if len(nodes.ends) == 1:
             return nodes.ends[0]

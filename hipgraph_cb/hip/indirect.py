@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Sequence
 from typing import TYPE_CHECKING, cast
 
 from hipgraph_cb.errors import HipGraphError
@@ -16,7 +15,7 @@ if TYPE_CHECKING:
     from hipgraph_cb.hip.commands import CommandArguments
     from hipgraph_cb.hip.partition import IndirectCalls
     from hipgraph_cb.hip.queue import Queue
-    from hipgraph_cb.recording.commands import Dimensions, Dispatch, DispatchIndirect
+    from hipgraph_cb.recording.commands import Dimensions, DispatchIndirect
 
 
 class IndirectLauncher:
@@ -44,12 +43,12 @@ class IndirectLauncher:
         for index, command, count in zip(indices, calls.commands, counts, strict=True):
             if 0 not in count:
                 try:
-                    launch_dispatch(self._api, arguments, command.with_count(count), queue)
+                    arguments.launch(self._api, command.with_count(count), queue.native)
                 except HipGraphError as error:
                     raise error.located(calls.scope.where(index)) from None
 
     def _checked(self, calls: IndirectCalls, index: int, arguments: CommandArguments) -> Dimensions:
-        command = cast("DispatchIndirect", calls.scope.recording.stored[index])
+        command = cast("DispatchIndirect", calls.scope.table[index])
         try:
             count = self._read(command, arguments)
             check_grid(count, command.workgroup_size, self._limits)
@@ -63,10 +62,3 @@ class IndirectLauncher:
         kind = bindings().hipMemcpyKind.hipMemcpyDeviceToHost
         self._api.call("hipMemcpy", ctypes.addressof(host), source, size, kind)
         return (host[0], host[1], host[2])
-
-
-def launch_dispatch(api: HipApi, arguments: CommandArguments, command: Dispatch, queue: Queue) -> None:
-    """Launch one dispatch on a stream, outside of any graph."""
-    kernel = arguments.launch(command)
-    shape = cast("Sequence[int]", (*command.workgroup_count, *command.workgroup_size, command.dynamic_lds))
-    api.call("hipModuleLaunchKernel", kernel.function, *shape, queue.native, kernel.table, None)

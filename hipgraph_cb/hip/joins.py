@@ -8,15 +8,14 @@ from typing import TYPE_CHECKING, Any
 from hipgraph_cb.backend.builtin_kernels import builtin_code_object
 from hipgraph_cb.code_object.verify import verify
 from hipgraph_cb.errors import HipError, HipGraphError, UnavailableError
-from hipgraph_cb.hip.api import bindings
 from hipgraph_cb.hip.builtin_kernels import BuiltinKernel
-from hipgraph_cb.hip.node_parameters import KERNEL_NODE, memory_of
 from hipgraph_cb.recording.dependencies import AUTO_ELSEWHERE, AUTO_ON_AMD, AutoJoin, JoinPolicy, join_kind
 
 if TYPE_CHECKING:
     from hipgraph_cb.code_object.limits import DeviceLimits
     from hipgraph_cb.code_object.target_id import TargetId
     from hipgraph_cb.hip.api import HipApi
+    from hipgraph_cb.hip.node_parameters import ParameterBlock
 
 KERNELS = Path(__file__).parent / "kernels"
 
@@ -36,16 +35,20 @@ class JoinKernel(BuiltinKernel):
 
     def __init__(self, api: HipApi, target: TargetId, limits: DeviceLimits) -> None:
         super().__init__(api, "join", lambda: verify(code_for(target), target=target, limits=limits))
-        self._parameters: Any = None
+        self._parameters: ParameterBlock | None = None
 
     def parameters(self) -> Any:
         """The native parameters of its kernel nodes: one work-item, no arguments."""
         if self._parameters is None:
             self.load()
-            native = bindings().hipKernelNodeParams()
-            KERNEL_NODE.pack_into(memory_of(native, KERNEL_NODE.size), 0, 1, 1, 1, 0, self.function, 1, 1, 1, 0, 0)
-            self._parameters = native
-        return self._parameters
+            import numpy as np
+
+            from hipgraph_cb.hip.node_parameters import kernel_block, kernel_images
+
+            one = np.ones((1, 3), np.uint32)
+            self._parameters = kernel_block()
+            (self._parameters.image.raw,) = kernel_images(self.function, one, one, np.zeros(1, np.uint64), 0)
+        return self._parameters.native
 
     def release(self) -> None:
         """Give the module back."""

@@ -2,41 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from hipgraph_cb.errors import HipGraphError
-from hipgraph_cb.hip.api import HipApi
-from hipgraph_cb.hip.commands import CommandArguments, Launches
+import numpy as np
+
 from hipgraph_cb.hip.dependencies import DependencyArray
-from hipgraph_cb.recording.commands import Command, Copy, Dispatch, Fill, Update
 
 if TYPE_CHECKING:
+    from hipgraph_cb.hip.api import HipApi
     from hipgraph_cb.hip.joins import Joiner
+    from hipgraph_cb.hip.prepared import PreparedNodes
     from hipgraph_cb.recording.recording import Recording
 
-ADD: dict[type[Command], str] = {
-    Fill: "hipGraphAddMemsetNode",
-    Update: "hipGraphAddMemcpyNode1D",
-    Copy: "hipGraphAddMemcpyNode1D",
-    Dispatch: "hipGraphAddKernelNode",
-}
-SET: dict[type[Command], str] = {
-    Fill: "hipGraphExecMemsetNodeSetParams",
-    Update: "hipGraphExecMemcpyNodeSetParams1D",
-    Copy: "hipGraphExecMemcpyNodeSetParams1D",
-    Dispatch: "hipGraphExecKernelNodeSetParams",
-}
 
+def add_nodes(api: HipApi, graph: Any, recording: Recording, joiner: Joiner, nodes: PreparedNodes) -> list[Any]:
+    """Add one node for each command, and the joins; returns the commands' nodes by command index.
 
-def functions_for(names: dict[type[Command], str], arguments: CommandArguments) -> dict[type[Command], str]:
-    """`ADD` or `SET` as it holds for these arguments: where a kernel fills, a fill is like a dispatch."""
-    return names if arguments.fill_launches is None else {**names, Fill: names[Dispatch]}
-
-
-def add_nodes(api: HipApi, graph: Any, recording: Recording, joiner: Joiner, arguments: CommandArguments) -> list[int]:
-    """Add one node for each command, and the joins; returns the handles of the commands' nodes by command index.
-
-    This is the short way for a recording of nothing but the commands in `ADD`, ordered by barriers.
+    This is the short way for a recording of nothing but what `nodes` has parameters for, ordered by barriers.
 
     After a failed add the graph is of no use, since the failed node may be in it: abandon it.
 
@@ -44,43 +27,38 @@ def add_nodes(api: HipApi, graph: Any, recording: Recording, joiner: Joiner, arg
         HipError: HIP refused a node; the message names the command.
         UnavailableError: the policy joins layers by a kernel, and there is none for this target.
     """
-    stored = recording.stored
-    names = functions_for(ADD, arguments)
-    functions = {kind: api.function(name) for kind, name in names.items()}
-    add_kernel = functions[Dispatch]
+    calls = nodes.calls
     dependencies = DependencyArray()
     pointer, count = dependencies.pointer, 0
-    handles: list[int] = []
-    ends = iter((*recording.layer_starts[1:], len(recording)))
-    first, end, handle = 0, 0, 0
-    model: Dispatch | None = None
-    kernel: Any = None
-    launches: Launches = {}
-    for index, (command, kernarg) in enumerate(zip(stored.models, stored.kernargs, strict=True)):
-        if index == end:
-            first, end, count = end, next(ends), end - first
-            if count == 1:
-                dependencies.first.value = handle
-            elif count > 1:
-                pointer, count = _behind(handles[-count:], end - first, graph, joiner, dependencies)
-        prepared: tuple[Any, ...] | None = None
-        if not isinstance(command, Dispatch):
-            prepared = arguments.prepare(command)
-        elif command is not model:
-            model, kernel = command, arguments.kernel(command, launches)
-        try:
-            if prepared is None:
-                kernel.values.raw = kernarg
-                code, node = add_kernel(graph, pointer, count, kernel.native)
-            else:
-                code, node = functions[type(command)](graph, pointer, count, *prepared)
-        except (RuntimeError, ValueError) as error:
-            raise api.failure(names[type(command)], error, recording.where(index)) from error
-        if code:
-            raise api.error(names[type(command)], code, recording.where(index))
-        handle = int(node)
-        handles.append(handle)
-    return handles
+    made: list[Any] = []
+    node: Any = None
+    layers = np.diff([*recording.layer_starts, len(recording)])
+    widths, layer = layers.tolist(), 0
+    before = np.zeros(len(recording), np.intp)  # for the first command of a layer how many are in the one before
+    before[list(recording.layer_starts[1:])] = layers[:-1]
+    for commands in nodes.stretches():
+        former = before[commands.start : commands.stop].tolist()
+        for row, parameters, width in zip(nodes.rows, nodes.parameters, former):  # noqa: B905 - of one length
+            if width:
+                layer += 1
+                if width == 1:
+                    dependencies.first.value, count = int(node), 1
+                else:
+                    handles = list(map(int, made[-width:]))
+                    pointer, count = _behind(handles, widths[layer], graph, joiner, dependencies)
+            image, native, add, name, _ = calls[row]
+            try:
+                if image is None:
+                    code, node = add(graph, pointer, count, *parameters)  # type: ignore[misc]
+                else:
+                    image.raw = parameters
+                    code, node = add(graph, pointer, count, native)
+            except (RuntimeError, ValueError) as error:
+                raise api.failure(name, error, recording.where(len(made))) from error
+            if code:
+                raise api.error(name, code, recording.where(len(made)))
+            made.append(node)
+    return made
 
 
 def _behind(
@@ -94,17 +72,39 @@ def _behind(
     return dependencies.write([joiner.add(graph, join, pointer, count)]), 1
 
 
-def change_node(
-    api: HipApi, executable: Any, node: int, recording: Recording, index: int, arguments: CommandArguments
+def change_nodes(
+    api: HipApi,
+    executable: Any,
+    commands: Sequence[int],
+    made: Sequence[Any],
+    recording: Recording,
+    nodes: PreparedNodes,
+    done: list[int],
 ) -> None:
-    """Give the node of a command its present arguments; launches from now on see them.
+    """Give the nodes of commands their present parameters; launches from now on see them.
+
+    Args:
+        made: for each of the commands its node.
+        done: gets each command whose node has them.
 
     Raises:
         HipError: HIP refused them; the message names the command.
     """
-    command = recording.stored[index]
-    kind = type(command)
-    try:
-        api.call(functions_for(SET, arguments)[kind], executable, node, *arguments.prepare(command))
-    except HipGraphError as error:
-        raise error.located(recording.where(index)) from None
+    calls = {
+        number: (call.image, call.native, api.function(call.change), call.change)
+        for number, call in nodes.calls.items()
+    }
+    rows, parameters = map(nodes.rows.__getitem__, commands), map(nodes.parameters.__getitem__, commands)
+    for index, node, row, told in zip(commands, made, rows, parameters):  # noqa: B905 - of one length
+        image, native, change, name = calls[row]
+        try:
+            if image is None:
+                (code,) = change(executable, node, *told)  # type: ignore[misc]
+            else:
+                image.raw = told
+                (code,) = change(executable, node, native)
+        except (RuntimeError, ValueError) as error:
+            raise api.failure(name, error, recording.where(index)) from error
+        if code:
+            raise api.error(name, code, recording.where(index))
+        done.append(index)

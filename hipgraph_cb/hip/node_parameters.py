@@ -1,4 +1,4 @@
-"""The parameter blocks of graph nodes, written in place and used again for the next node.
+"""The parameter blocks of graph nodes, as images for many nodes at once and as one block that they are written into.
 
 HIP copies parameters and arguments when a node is added, so one block serves all nodes of its kind.
 """
@@ -6,88 +6,127 @@ HIP copies parameters and arguments when a node is added, so one block serves al
 from __future__ import annotations
 
 import ctypes
-import struct
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from hipgraph_cb.abi.hip.structures import KernelNodeParams, MemsetParams
-from hipgraph_cb.abi.layout import packer
+from hipgraph_cb.errors import OutOfRangeError
 from hipgraph_cb.hip.api import bindings
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from hipgraph_cb.recording.dispatch_plan import Shape
 
-KERNEL_NODE = packer(KernelNodeParams)
-MEMSET_NODE = packer(MemsetParams)
+_KERNEL_FIELDS = {
+    "blockDim": ("<u4", 3),
+    "func": "<u8",
+    "gridDim": ("<u4", 3),
+    "kernelParams": "<u8",
+    "sharedMemBytes": "<u4",
+}
+_MEMSET_FIELDS = {"dst": "<u8", "elementSize": "<u4", "height": "<u8", "value": "<u4", "width": "<u8"}
+
+
+def _node(structure: type[ctypes.Structure], fields: dict[str, Any]) -> np.dtype[Any]:
+    """Some fields of a structure; what is left out stays zero."""
+    offsets = [getattr(structure, name).offset for name in fields]
+    size = ctypes.sizeof(structure)
+    return np.dtype({"names": list(fields), "formats": list(fields.values()), "offsets": offsets, "itemsize": size})
+
+
+KERNEL_NODE = _node(KernelNodeParams, _KERNEL_FIELDS)
+MEMSET_NODE = _node(MemsetParams, _MEMSET_FIELDS)
 """The width is in elements."""
-write_pointer = struct.Struct("<Q").pack_into
 
 
-class MemsetParameters:
-    """Of one 1-D memset node. A 2-D memset is never made: AMD's runtime writes past its rows."""
+class ParameterBlock:
+    """A struct of hip-python, and its bytes.
 
-    def __init__(self) -> None:
-        self.native = bindings().hipMemsetParams()
-        self._block = memory_of(self.native, MEMSET_NODE.size)
+    Attributes:
+        native: what hip-python takes.
+        image: its memory; `raw` is written for each node.
+    """
 
-    def write(self, address: int, pattern: bytes, length: int) -> tuple[Any]:
-        """For `length` bytes from `address` on filled with a pattern of 1, 2 or 4 bytes; returns the native block."""
-        element = len(pattern)
-        value = int.from_bytes(pattern, "little")
-        MEMSET_NODE.pack_into(self._block, 0, address, element, 1, 0, value, length // element)
-        return (self.native,)
+    def __init__(self, kind: str, size: int) -> None:
+        self.native = getattr(bindings(), kind)()
+        self.image: Any = (ctypes.c_char * size).from_address(int(self.native))
 
 
-class KernelParameters:
-    """Of the kernel nodes of one export.
+def kernel_block() -> ParameterBlock:
+    """For kernel nodes."""
+    return ParameterBlock("hipKernelNodeParams", KERNEL_NODE.itemsize)
 
-    Addresses lie apart from the other arguments, since most dispatches have those of the one before.
+
+def memset_block() -> ParameterBlock:
+    """For memset nodes."""
+    return ParameterBlock("hipMemsetParams", MEMSET_NODE.itemsize)
+
+
+def kernel_images(
+    functions: NDArray[Any] | int,
+    counts: NDArray[Any],
+    sizes: NDArray[Any],
+    lds: NDArray[Any],
+    tables: NDArray[Any] | int,
+) -> list[bytes]:
+    """Images of kernel nodes.
+
+    Args:
+        functions: the addresses of the hipFunction_t.
+        counts, sizes, lds: the shape of each launch.
+        tables: for each the address of the table of pointers to its arguments; 0 where there are none.
+    """
+    if (lds >> np.uint64(32)).any():
+        raise OutOfRangeError("dynamic_lds is out of range", found=str(int(lds.max())), allowed=f"0 to {2**32 - 1}")
+    nodes = np.zeros(len(counts), KERNEL_NODE)
+    nodes["func"], nodes["gridDim"], nodes["blockDim"] = functions, counts, sizes
+    nodes["sharedMemBytes"], nodes["kernelParams"] = lds, tables
+    return images_of(nodes)
+
+
+def memset_images(
+    targets: NDArray[np.uint64], values: NDArray[Any], lengths: NDArray[np.uint64], elements: NDArray[Any] | int
+) -> list[bytes]:
+    """Images of 1-D memset nodes with patterns of `elements` bytes. A 2-D memset is never made: AMD's runtime writes
+    past its rows."""
+    nodes = np.zeros(len(targets), MEMSET_NODE)
+    nodes["dst"], nodes["elementSize"], nodes["height"] = targets, elements, 1
+    nodes["value"], nodes["width"] = values, lengths // np.asarray(elements, np.uint64)
+    return images_of(nodes)
+
+
+def images_of(nodes: NDArray[Any]) -> list[bytes]:
+    """The bytes of each row."""
+    images: list[bytes] = nodes.view(f"V{nodes.itemsize}").tolist()
+    return images
+
+
+class KernelLaunch:
+    """The arguments of one kernel, for launches outside of any graph, one after the other.
 
     Args:
         function: the address of the hipFunction_t.
-        places: of each explicit argument, in the order of the signature: where it lies in the kernarg block, and
-            whether it is a pointer.
+        offsets: where each explicit argument lies in the kernarg block.
         extent: bytes of the kernarg block.
 
     Attributes:
-        native: the parameters as hip-python takes them.
         table: the address of the table of pointers to the arguments, 0 where there are none.
-        values, addresses: a kernarg block of everything but pointers, and one of nothing but pointers. Their `raw` is
-            written for each dispatch.
-        shape: what was written last.
+        values: the kernarg block; its `raw` is written for each launch.
     """
 
-    def __init__(self, function: int, places: Sequence[tuple[int, bool]], extent: int) -> None:
+    def __init__(self, function: int, offsets: Sequence[int], extent: int) -> None:
         self.function = function
-        self.native = bindings().hipKernelNodeParams()
-        self.values, self.addresses = _block(extent), _block(extent)
-        starts = ctypes.addressof(self.values), ctypes.addressof(self.addresses)
-        self._table = (ctypes.c_void_p * max(len(places), 1))(
-            *(starts[is_pointer] + offset for offset, is_pointer in places)
-        )
-        self.table = ctypes.addressof(self._table) if places else 0
-        self._extent = extent
-        self._block = memory_of(self.native, KERNEL_NODE.size)
-        self.shape: Shape | None = None
+        storage = (ctypes.c_uint64 * max((extent + 7) // 8, 1))()
+        self.values: Any = (ctypes.c_char * max(extent, 1)).from_buffer(storage)
+        start = ctypes.addressof(self.values)
+        self._table = (ctypes.c_void_p * max(len(offsets), 1))(*(start + offset for offset in offsets))
+        self.table = ctypes.addressof(self._table) if offsets else 0
 
-    def write_shape(self, shape: Shape) -> None:
-        """For launches of this shape."""
-        count, size, dynamic_lds = self.shape = shape
-        KERNEL_NODE.pack_into(self._block, 0, *size, 0, self.function, *count, self.table, dynamic_lds)
-
-    def address_block(self, pointers: Iterable[tuple[int, int]]) -> bytearray:
-        """What belongs in `addresses`; `pointers` are (offset in the kernarg block, device address)."""
-        block = bytearray(self._extent)
-        for offset, address in pointers:
-            write_pointer(block, offset, address)
-        return block
-
-
-def _block(extent: int) -> Any:
-    storage = (ctypes.c_uint64 * max((extent + 7) // 8, 1))()
-    return (ctypes.c_char * max(extent, 1)).from_buffer(storage)
-
-
-def memory_of(native: Any, size: int) -> memoryview:
-    """The memory behind a struct of hip-python, which has to outlive the view."""
-    return memoryview((ctypes.c_ubyte * size).from_address(int(native))).cast("B")
+    def launch(self, api: Any, shape: Shape, kernarg: bytes | bytearray, stream: Any) -> None:
+        """Launch it on a stream. Raises HipError."""
+        count, size, dynamic_lds = shape
+        self.values.raw = bytes(kernarg)
+        api.call("hipModuleLaunchKernel", self.function, *count, *size, dynamic_lds, stream, self.table, None)

@@ -12,28 +12,11 @@ from collections.abc import Iterator
 from itertools import pairwise
 from typing import NamedTuple
 
+from hipgraph_cb.backend.nested_scope import NestedScope, signalled_in
 from hipgraph_cb.recording.commands import Command, DispatchIndirect
 from hipgraph_cb.recording.dependencies import AutoJoin, Dependencies, JoinPolicy, PlannedNode, plan, plan_dependencies
 from hipgraph_cb.recording.events import EventStates, nested_in
 from hipgraph_cb.recording.recording import Recording
-
-
-class Scope:
-    """A recording as a part of a program: the outermost, or one that a command of another scope runs.
-
-    Attributes:
-        command: the command of `outer` that runs it.
-    """
-
-    def __init__(self, recording: Recording, outer: Scope | None = None, command: int = 0) -> None:
-        self.recording = recording
-        self.outer = outer
-        self.command = command
-
-    def where(self, index: int) -> str:
-        """How messages call a command, from the outside in."""
-        own = self.recording.where(index)
-        return own if self.outer is None else f"{self.outer.where(self.command)}, {own}"
 
 
 class Section(NamedTuple):
@@ -43,7 +26,7 @@ class Section(NamedTuple):
         signalled: the events that are signalled by a command of the same program before `start`.
     """
 
-    scope: Scope
+    scope: NestedScope
     start: int
     stop: int
     signalled: frozenset[int] = frozenset()
@@ -79,14 +62,16 @@ class Section(NamedTuple):
 class IndirectCalls(NamedTuple):
     """Indirect dispatches that do not wait for each other, from `start` up to `stop`."""
 
-    scope: Scope
+    scope: NestedScope
     start: int
     stop: int
 
     @property
     def commands(self) -> tuple[DispatchIndirect, ...]:
         return tuple(
-            command for command in self.scope.recording[self.start : self.stop] if isinstance(command, DispatchIndirect)
+            command
+            for command in map(self.scope.table.__getitem__, range(self.start, self.stop))
+            if isinstance(command, DispatchIndirect)
         )
 
 
@@ -99,16 +84,16 @@ def contains(recording: Recording, kind: type[Command]) -> bool:
     return any(kind in each.kinds for each in (recording, *nested))
 
 
-def steps_of(scope: Scope, signalled: frozenset[int] = frozenset()) -> list[Step]:
+def steps_of(scope: NestedScope) -> list[Step]:
     """The steps of a program, in order."""
     recording = scope.recording
     if not contains(recording, DispatchIndirect):
-        return [Section(scope, 0, len(recording), signalled)]
+        return [Section(scope, 0, len(recording), scope.signalled)]
     steps: list[Step] = []
     states = EventStates()
-    states.outcomes.update(dict.fromkeys(signalled, True))
-    start, before = 0, signalled
-    for index, command in enumerate(recording.commands):
+    states.outcomes.update(dict.fromkeys(scope.signalled, True))
+    start, before = 0, scope.signalled
+    for index, command in enumerate(recording):
         nested = nested_in(recording, command)
         is_cut = isinstance(command, DispatchIndirect) or (nested is not None and contains(nested, DispatchIndirect))
         if is_cut:
@@ -117,20 +102,16 @@ def steps_of(scope: Scope, signalled: frozenset[int] = frozenset()) -> list[Step
             if nested is None:
                 _add_call(steps, scope, index)
             else:
-                steps.extend(steps_of(Scope(nested, scope, index), _signalled(states)))
+                steps.extend(steps_of(scope.nested(index, signalled_in(states))))
         states.enter(command, nested)
         if is_cut:
-            start, before = index + 1, _signalled(states)
+            start, before = index + 1, signalled_in(states)
     if start < len(recording):
         steps.append(Section(scope, start, len(recording), before))
     return steps
 
 
-def _signalled(states: EventStates) -> frozenset[int]:
-    return frozenset(event for event, signalled in states.outcomes.items() if signalled)
-
-
-def _add_call(steps: list[Step], scope: Scope, index: int) -> None:
+def _add_call(steps: list[Step], scope: NestedScope, index: int) -> None:
     last = steps[-1] if steps else None
     if isinstance(last, IndirectCalls) and last.scope is scope and last.stop == index and _is_free(last, index):
         steps[-1] = last._replace(stop=index + 1)

@@ -2,38 +2,31 @@
 
 from __future__ import annotations
 
-import threading
-import weakref
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from hipgraph_cb.backend.events import EventRecord
 from hipgraph_cb.backend.imported import check_bound
-from hipgraph_cb.backend.lifetime import RetiredHandles, forget_done, handles_of
+from hipgraph_cb.backend.lifetime import RetiredHandles, forget_done
 from hipgraph_cb.backend.modes import GRAPH, check_mode
-from hipgraph_cb.backend.program import BackendProgram
-from hipgraph_cb.backend.resources import BoundResources
-from hipgraph_cb.backend.supported import check_supported
-from hipgraph_cb.backend.write_sets import Watched
+from hipgraph_cb.backend.nested_scope import NestedScope
+from hipgraph_cb.backend.program import BackendProgram, LaunchNeeds
 from hipgraph_cb.errors import FailedPreconditionError, HipGraphError
 from hipgraph_cb.hip.buffer import HipBuffer
 from hipgraph_cb.hip.commands import CommandArguments
 from hipgraph_cb.hip.event import HipEvent
 from hipgraph_cb.hip.executable import HipExecutable
 from hipgraph_cb.hip.graph import ExecutableGraph, Part, ProgramGraphs
-from hipgraph_cb.hip.graph_nodes import IN_GRAPHS
+from hipgraph_cb.hip.graph_nodes import in_graphs
 from hipgraph_cb.hip.indirect import IndirectLauncher
 from hipgraph_cb.hip.joins import Joiner
-from hipgraph_cb.hip.partition import Scope, contains, steps_of
+from hipgraph_cb.hip.partition import contains, steps_of
 from hipgraph_cb.hip.queue import Queue
 from hipgraph_cb.hip.rebinding import SlotRecord
 from hipgraph_cb.hip.runtime_dot import runtime_dot
 from hipgraph_cb.hip.stream_replay import StreamCalls
 from hipgraph_cb.hip.timing import CommandTimer
-from hipgraph_cb.recording.bindings import resolve
 from hipgraph_cb.recording.commands import Dispatch, DispatchIndirect, Fill
-from hipgraph_cb.runtime.calls import Calls
 
 if TYPE_CHECKING:
     from hipgraph_cb.backend.lifetime import Handle
@@ -46,14 +39,13 @@ if TYPE_CHECKING:
     from hipgraph_cb.runtime.options import ProgramOptions
 
 
-class HipProgram(BackendProgram[Queue]):
+class HipProgram(BackendProgram[Queue, "GraphNeeds", HipEvent]):
     """A recording as an executable HIP graph.
 
     With slots in use the graph is made at the first replay, when their memory is known; without, at once.
     """
 
     _device: HipDevice
-    _needs: LaunchNeeds
 
     def __init__(
         self,
@@ -62,32 +54,23 @@ class HipProgram(BackendProgram[Queue]):
         substitutes: Mapping[int | str, Any] | None,
         options: ProgramOptions,
     ) -> None:
-        super().__init__(recording)
         device.api.make_current()
-        check_supported(recording, {*IN_GRAPHS, DispatchIndirect}, device.backend)
-        self._device = device
+        kinds = HipBuffer, HipExecutable, HipEvent
+        super().__init__(device, recording, substitutes, options, kinds, {*in_graphs(), DispatchIndirect}, GraphNeeds)
         self._api = device.api
-        self._options = options
         self._joiner = Joiner(self._api, options.join, device.auto_join, device.join_kernel)
-        self._changes_nodes = options.update == "exec"
-        self._default_queue = device.queue_of(None)
-        self._resources = BoundResources(device, recording, substitutes, (HipBuffer, HipExecutable))
-        self._work = "a program without a label" if self.label is None else f"program `{self.label}`"
-        self._events = self._event_record()
-        self._steps = steps_of(Scope(recording))
+        self._resources.handles.extend(event.held("program") for event in self._events.events.values())
+        self._steps = steps_of(NestedScope(recording))
         self._indirect = IndirectLauncher(self._api, device.limits)
-        self._needs = LaunchNeeds(recording, self._resources.handles)
-        self._rebinding = threading.Lock()
+        self._needs.recording = recording
         self._slots: SlotRecord | None = None
         self._arguments: CommandArguments | None = None
-        self._has_slots = bool(recording.slots)
         self._fill_kernel = self._load_fill_kernel()
         if self._has_slots or contains(recording, DispatchIndirect):
             self._look_up_kernels()
         if not self._has_slots:
             self._build(self._arguments_with())
-        self._retire = weakref.finalize(self, device.backlog.let_go, self._needs)
-        self._retire.atexit = False
+        self._live()
 
     @property
     def device(self) -> HipDevice:
@@ -110,25 +93,17 @@ class HipProgram(BackendProgram[Queue]):
         kernels = {
             (command.executable, command.export)
             for recording in (self._recording, *nested)
-            for command in recording.stored.models
+            for command in recording
             if isinstance(command, (Dispatch, DispatchIndirect))
         }
         for executable, export in sorted(kernels):
             self._resources.executables[executable].function(export)
 
-    def _event_record(self) -> EventRecord[HipEvent] | None:
-        """The events, which live as long as the program; None where there are none."""
-        if not self._recording.resources.events:
-            return None
-        record = EventRecord(self._device, self._recording, self._resources, HipEvent)
-        self._resources.handles.extend(event.held("program") for event in record.events.values())
-        return record
-
     def _enqueue(self, queue: Queue, bindings: Sequence[Any] | None, mode: str) -> None:
         if self._api.device_count > 1:
             self._api.make_current()
-        for buffer in self._resources.imported:
-            buffer.check_there()
+        if self._resources.imported:
+            self._check_imported()
         if mode is GRAPH and not self._has_slots:
             self._launch(queue)
             return
@@ -142,9 +117,12 @@ class HipProgram(BackendProgram[Queue]):
                 with self._called(queue) as calls:
                     calls.enqueue(queue)
 
-    def _watched(self) -> Watched:
-        table = {} if self._slots is None else self._slots.table
-        return Watched(self, self._resources, self._options, table, self._has_slots and self._changes_nodes)
+    def _table_so_far(self) -> Mapping[int, BoundRange]:
+        return {} if self._slots is None else self._slots.table
+
+    @property
+    def _changes_nodes(self) -> bool:
+        return self._has_slots and self._options.update == "exec"
 
     def runtime_dot(self) -> str:
         with self._in_call("runtime_dot"), self._rebinding:
@@ -180,35 +158,38 @@ class HipProgram(BackendProgram[Queue]):
         if queue not in needs.tickets:
             forget_done(needs.tickets)
         with queue.lock:
-            if executable is None or self._events is not None:
+            if executable is None or self._has_events:
                 self._launch_parts(queue)
                 return
             try:
-                self._api.call("hipGraphLaunch", executable, queue.native)
-            except HipGraphError as error:
-                raise error.located(self._work) from None
+                (code,) = self._api.function("hipGraphLaunch")(executable, queue.native)
+            except (RuntimeError, ValueError) as error:
+                raise self._api.failure("hipGraphLaunch", error, self._work) from error
+            if code:
+                raise self._api.error("hipGraphLaunch", code, self._work)
             queue.last_work = self._work
             queue.enqueued = needs.tickets[queue] = queue.enqueued + 1
 
     def _launch_parts(self, queue: Queue) -> None:
         """Launch part after part, waiting where workgroup counts have to be read. The caller holds the queue's lock."""
         graphs = self._needs.graphs
-        if self._events is not None:
+        if self._has_events:
             self._events.check(self._work)
         try:
-            for part in () if graphs is None else graphs.parts:
-                self._launch_part(part, queue)
+            if graphs is not None:
+                for part in graphs.parts:
+                    self._launch_part(part, graphs.arguments, queue)
         except HipGraphError as error:
             raise error.located(self._work) from None
-        if self._events is not None:
+        if self._has_events:
             self._events.note()
 
-    def _launch_part(self, part: Part, queue: Queue) -> None:
+    def _launch_part(self, part: Part, arguments: CommandArguments, queue: Queue) -> None:
         try:
             if isinstance(part, ExecutableGraph):
                 self._api.call("hipGraphLaunch", part.executable.native, queue.native)
             else:
-                self._indirect.launch(*part, queue, self._device.timeout)
+                self._indirect.launch(part, arguments, queue, self._device.timeout)
         finally:  # of several dispatches the first may run when a later one has failed
             queue.last_work = self._work
             queue.enqueued = self._needs.tickets[queue] = queue.enqueued + 1
@@ -220,16 +201,18 @@ class HipProgram(BackendProgram[Queue]):
         if arguments is None:
             arguments = self._arguments = self._arguments_with()
         with queue.lock:
-            if self._events is not None:
+            if self._has_events:
                 self._events.check(self._work)
             queue.last_work = f"{self._work}, call by call"
             queue.enqueued = self._needs.tickets[queue] = queue.enqueued + 1
             try:
-                yield StreamCalls(self._api, Scope(self._recording), arguments, self._indirect, self._device.timeout)
+                yield StreamCalls(
+                    self._api, NestedScope(self._recording), arguments, self._indirect, self._device.timeout
+                )
             finally:
                 if not queue.busy:  # it was waited for, to read workgroup counts
                     queue.enqueued = self._needs.tickets[queue] = queue.enqueued + 1
-            if self._events is not None:
+            if self._has_events:
                 self._events.note()
 
     def _build(self, arguments: CommandArguments) -> ProgramGraphs:
@@ -239,7 +222,7 @@ class HipProgram(BackendProgram[Queue]):
             self._steps,
             self._joiner,
             arguments,
-            changeable=self._has_slots and self._changes_nodes,
+            changeable=self._changes_nodes,
         )
         join_kernel = self._device.join_kernel.handle
         if join_kernel is not None and join_kernel not in self._resources.handles:
@@ -258,7 +241,7 @@ class HipProgram(BackendProgram[Queue]):
             if with_graph:
                 self._build(arguments)
             self._arguments = arguments
-            self._slots = SlotRecord(self._recording, arguments, handles, self._changes_nodes)
+            self._slots = SlotRecord(arguments, handles)
             self._needs.bound_handles = handles
             return
         former = slots.handles
@@ -272,39 +255,20 @@ class HipProgram(BackendProgram[Queue]):
             self._needs.bound_handles = slots.handles
             self._device.backlog.retire(RetiredHandles(dict(self._needs.tickets), former))
 
-    def _resolve(self, bindings: Sequence[Any] | None) -> tuple[Mapping[int, BoundRange], list[Handle]]:
-        """The table, and what keeps its memory alive."""
-        table = resolve(self._recording, bindings, objects=self._resources.objects, owner=self._device)
-        return table, handles_of(table)
 
-    def _release(self) -> None:
-        self._retire()
-
-
-class LaunchNeeds:
-    """What must stay until the launches of a program are done: the graph, host bytes, allocations and modules.
-
-    Args:
-        recording: owns the host bytes.
-        handles: of the memory and the modules that it names.
+class GraphNeeds(LaunchNeeds):
+    """What the launches of a program need, and the graphs and the host bytes that they read.
 
     Attributes:
-        calls: those that use it.
-        tickets: the last launch on each queue.
-        is_let_go: whether the program is closed or collected.
         executable: what hipGraphLaunch takes, where one graph is all there is; else None.
-        bound_handles: what keeps the memory in the slots alive.
+        recording: owns the host bytes.
     """
 
-    def __init__(self, recording: Recording, handles: list[Handle]) -> None:
-        self.calls = Calls()
-        self.tickets: dict[LaunchQueue, int] = {}
-        self.is_let_go = False
+    def __init__(self, handles: list[Handle]) -> None:
+        super().__init__(handles)
         self.graphs: ProgramGraphs | None = None
         self.executable: Any = None
-        self.bound_handles: list[Handle] = []
-        self._recording: Recording | None = recording
-        self._handles = handles
+        self.recording: Recording | None = None
 
     def take(self, graphs: ProgramGraphs) -> ProgramGraphs | None:
         """Launch these from now on; returns those of before."""
@@ -316,9 +280,8 @@ class LaunchNeeds:
         if self.graphs is not None:
             self.graphs.release()
             self.graphs = None
-        self.bound_handles.clear()
-        self._handles.clear()
-        self._recording = None
+        super().release()
+        self.recording = None
 
 
 class RetiredGraphs:

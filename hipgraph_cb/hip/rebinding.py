@@ -15,7 +15,6 @@ from hipgraph_cb.hip.graph import ProgramGraphs
 if TYPE_CHECKING:
     from hipgraph_cb.backend.lifetime import Handle
     from hipgraph_cb.recording.bindings import BoundRange
-    from hipgraph_cb.recording.recording import Recording
 
 Table = Mapping[int, "BoundRange"]
 
@@ -23,21 +22,14 @@ Table = Mapping[int, "BoundRange"]
 class SlotRecord:
     """The table that a program runs with: the one in its `arguments`.
 
-    Args:
-        handles: what keeps the memory of the table alive.
-        changes_nodes: whether the nodes of a graph may be changed; if not, it is made anew.
-
     Attributes:
         handles: what keeps the memory of the table alive.
     """
 
-    def __init__(
-        self, recording: Recording, arguments: CommandArguments, handles: list[Handle], changes_nodes: bool = True
-    ) -> None:
-        self._changes_nodes = changes_nodes
-        self._recording = recording
+    def __init__(self, arguments: CommandArguments, handles: list[Handle]) -> None:
         self.arguments = arguments
         self._stale: set[int] = set()
+        self._told: Table = arguments.slots
         self.handles = handles
 
     @property
@@ -49,8 +41,6 @@ class SlotRecord:
         before = self.arguments.slots
         changed = [slot for slot, bound in table.items() if bound != before[slot]]
         if changed:
-            for slot in changed:
-                self._stale.update(self._recording.slots[slot].commands)
             self.arguments.slots = table
             self.handles = handles
 
@@ -68,18 +58,27 @@ class SlotRecord:
         """
         before, handles_before = self.arguments.slots, self.handles
         self.take(table, handles)
-        touched = sorted(self._stale)
-        if not touched:
-            return
         try:
-            if self._changes_nodes and all(map(graphs.can_change, touched)):
-                for index in touched:
-                    graphs.change(index)
-                    self._stale.discard(index)
-            else:
-                rebuild(self.arguments)
-                self._stale.clear()
+            self._tell(graphs, rebuild)
         except BaseException:
             self.arguments.slots, self.handles = before, handles_before
-            self._stale.update(touched)
+            self._stale.update(graphs.apply() or ())
             raise
+        self._told = table
+
+    def _tell(self, graphs: ProgramGraphs, rebuild: Callable[[CommandArguments], ProgramGraphs]) -> None:
+        moved = graphs.apply()
+        if moved is not None:
+            self._stale.update(moved)
+            if self._stale.isdisjoint(graphs.unchangeable):
+                done: list[int] = []
+                try:
+                    graphs.change(moved if len(moved) == len(self._stale) else sorted(self._stale), done)
+                finally:
+                    self._stale.difference_update(done)
+                self._stale.clear()  # the others are no nodes: what they read at each launch
+                return
+        elif self.arguments.slots == self._told:
+            return
+        rebuild(self.arguments)
+        self._stale.clear()

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 
 from hipgraph_cb.abi.hip.enums import DebugDotFlag
 from hipgraph_cb.backend.lifetime import Handle
-from hipgraph_cb.hip.graph import arguments_in
 from hipgraph_cb.hip.graph_nodes import add_section
 from hipgraph_cb.hip.partition import Section, Step
+from hipgraph_cb.hip.prepared import PreparedNodes
 
 if TYPE_CHECKING:
     from hipgraph_cb.hip.api import HipApi
@@ -30,7 +30,8 @@ def runtime_dot(api: HipApi, steps: Sequence[Step], joiner: Joiner, arguments: C
                 continue
             graph = Handle(api, api.call("hipGraphCreate", 0), "hipGraphDestroy")
             try:
-                add_section(api, graph.native, section, joiner, arguments_in(section.scope, arguments))
+                nodes = PreparedNodes(api, section.scope, arguments, whole=False)
+                add_section(api, graph.native, section, joiner, arguments, nodes)
                 api.call("hipGraphDebugDotPrint", graph.native, os.fsencode(path), DebugDotFlag.VERBOSE)
             finally:
                 graph.release()

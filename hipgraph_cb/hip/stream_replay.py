@@ -11,8 +11,8 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from hipgraph_cb.errors import HipGraphError
-from hipgraph_cb.hip.indirect import IndirectLauncher, launch_dispatch
-from hipgraph_cb.hip.partition import IndirectCalls, Scope
+from hipgraph_cb.hip.api import bindings
+from hipgraph_cb.hip.partition import IndirectCalls
 from hipgraph_cb.recording.commands import (
     Command,
     Copy,
@@ -26,8 +26,10 @@ from hipgraph_cb.recording.commands import (
 )
 
 if TYPE_CHECKING:
+    from hipgraph_cb.backend.nested_scope import NestedScope
     from hipgraph_cb.hip.api import HipApi
     from hipgraph_cb.hip.commands import CommandArguments
+    from hipgraph_cb.hip.indirect import IndirectLauncher
     from hipgraph_cb.hip.queue import Queue
 
 _FILLS = {1: "hipMemsetD8Async", 2: "hipMemsetD16Async", 4: "hipMemsetD32Async"}
@@ -46,7 +48,7 @@ class StreamCalls:
     def __init__(
         self,
         api: HipApi,
-        scope: Scope,
+        scope: NestedScope,
         arguments: CommandArguments,
         indirect: IndirectLauncher,
         timeout: float | None,
@@ -69,22 +71,21 @@ class StreamCalls:
 
     def enqueue_one(self, index: int, queue: Queue) -> None:
         """Enqueue one command. Raises as `enqueue` does."""
-        command = self._scope.recording.commands[index]
+        command = self._scope.table[index]
         if isinstance(command, DispatchIndirect):
             calls = IndirectCalls(self._scope, index, index + 1)
             self._indirect.launch(calls, self._arguments, queue, self._timeout)
         elif isinstance(command, ExecuteCommands):
-            self._nested(index, command).enqueue(queue)
-        elif type(command) in _CALLS:
+            self._nested(index).enqueue(queue)
+        elif type(command) in STREAM_CALLS:
             try:
-                _CALLS[type(command)](self, command, queue)
+                STREAM_CALLS[type(command)](self, command, queue)
             except HipGraphError as error:
                 raise error.located(self._scope.where(index)) from None
 
-    def _nested(self, index: int, command: ExecuteCommands) -> StreamCalls:
-        recording = self._scope.recording.resources.recordings[command.recording].recording
-        scope = Scope(recording, self._scope, index)
-        return StreamCalls(self._api, scope, self._arguments.nested(command), self._indirect, self._timeout)
+    def _nested(self, index: int) -> StreamCalls:
+        scope = self._scope.nested(index)
+        return StreamCalls(self._api, scope, self._arguments, self._indirect, self._timeout)
 
     def _fill(self, command: Fill, queue: Queue) -> None:
         address, length = self._arguments.place(command.target)
@@ -96,13 +97,19 @@ class StreamCalls:
         self._api.call(_FILLS[element], address, value, length // element, queue.native)
 
     def _update(self, command: Update, queue: Queue) -> None:
-        self._api.call("hipMemcpyAsync", *self._arguments.prepare(command), queue.native)
+        """The host bytes are read when the call runs: the recording, which the program holds, owns them."""
+        address, length = self._arguments.place(command.target)
+        kind = bindings().hipMemcpyKind.hipMemcpyHostToDevice
+        self._api.call("hipMemcpyAsync", address, command.data, length, kind, queue.native)
 
     def _copy(self, command: Copy, queue: Queue) -> None:
-        self._api.call("hipMemcpyAsync", *self._arguments.prepare(command), queue.native)
+        source, _length = self._arguments.place(command.source)
+        target, length = self._arguments.place(command.target)
+        kind = bindings().hipMemcpyKind.hipMemcpyDeviceToDevice
+        self._api.call("hipMemcpyAsync", target, source, length, kind, queue.native)
 
     def _dispatch(self, command: Dispatch, queue: Queue) -> None:
-        launch_dispatch(self._api, self._arguments, command, queue)
+        self._arguments.launch(self._api, command, queue.native)
 
     def _signal(self, command: SignalEvent, queue: Queue) -> None:
         self._api.call("hipEventRecord", self._arguments.event(command.event), queue.native)
@@ -112,7 +119,7 @@ class StreamCalls:
             self._api.call("hipStreamWaitEvent", queue.native, self._arguments.event(event), 0)
 
 
-_CALLS: dict[type[Command], Callable[[StreamCalls, Any, Queue], None]] = {
+STREAM_CALLS: dict[type[Command], Callable[[StreamCalls, Any, Queue], None]] = {
     Fill: StreamCalls._fill,
     Update: StreamCalls._update,
     Copy: StreamCalls._copy,
@@ -120,3 +127,4 @@ _CALLS: dict[type[Command], Callable[[StreamCalls, Any, Queue], None]] = {
     SignalEvent: StreamCalls._signal,
     WaitEvents: StreamCalls._wait,
 }
+"""By the type of a command; others do nothing. A type from outside adds itself."""

@@ -6,6 +6,7 @@ instance of its own; it is used again when its launch is done, and then only wha
 
 from __future__ import annotations
 
+import struct
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Protocol
 
@@ -13,7 +14,7 @@ import numpy as np
 
 from hipgraph_cb.abi.hsa.aql import PACKET_SIZE
 from hipgraph_cb.backend.blits import Blit
-from hipgraph_cb.hsa.lowering import blit_of, write_pointer
+from hipgraph_cb.hsa.lowering import blit_of
 from hipgraph_cb.hsa.packet_template import EventPacket, Image
 from hipgraph_cb.hsa.packets import BODY
 
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     from hipgraph_cb.recording.bindings import BoundRange
     from hipgraph_cb.recording.commands import Location
 
+write_pointer = struct.Struct("<Q").pack_into
 MOST_INSTANCES = 64
 """Launches of one program in flight, each with kernel arguments of its own; a further replay waits for the oldest."""
 
@@ -35,12 +37,11 @@ class PointerPatch:
     """Puts the addresses of the bindings into kernel arguments, all in one step."""
 
     def __init__(self, image: Image) -> None:
-        aligned = [pointer for pointer in image.pointers if pointer.position % 8 == 0]
-        self._slots = np.array([pointer.slot for pointer in aligned], np.intp)
-        self._words = np.array([pointer.position // 8 for pointer in aligned], np.intp)
-        self._offsets = np.array([pointer.offset for pointer in aligned], np.uint64)
-        self._unaligned = [pointer for pointer in image.pointers if pointer.position % 8]
-        self._count = 1 + max((pointer.slot for pointer in image.pointers), default=-1)
+        positions, slots, offsets = image.pointers
+        aligned = positions % 8 == 0
+        self._slots, self._words, self._offsets = slots[aligned], positions[aligned] // 8, offsets[aligned]
+        self._unaligned = [column[~aligned].tolist() for column in image.pointers]
+        self._count = 1 + int(slots.max(initial=-1))
 
     def write(self, kernargs: NDArray[np.uint8], table: Mapping[int, BoundRange]) -> None:
         addresses = np.zeros(self._count, np.uint64)
@@ -48,8 +49,8 @@ class PointerPatch:
             if slot < self._count:
                 addresses[slot] = bound.buffer.address + bound.offset
         kernargs.view(np.uint64)[self._words] = addresses[self._slots] + self._offsets
-        for pointer in self._unaligned:
-            write_pointer(kernargs.data, pointer.position, int(addresses[pointer.slot]) + pointer.offset)
+        for position, slot, offset in zip(*self._unaligned, strict=True):
+            write_pointer(kernargs.data, position, int(addresses[slot]) + offset)
 
 
 class Packets(Protocol):

@@ -75,7 +75,7 @@ def header_word(kind: int, *, barrier: bool = False, acquire: int = NO_SCOPE, re
     return packet_header(kind, barrier=barrier, acquire=acquire, release=release) | setup
 
 
-def header_words(kinds: Sequence[int], layer_starts: Sequence[int]) -> NDArray[np.uint32]:
+def header_words(kinds: NDArray[np.uint8] | Sequence[int], layer_starts: Sequence[int]) -> NDArray[np.uint32]:
     """The header words of a recording that stands alone in a queue.
 
     A barrier has no packet of its own. The barrier bit stands on the first packet behind it, and on the last packet of
@@ -84,14 +84,13 @@ def header_words(kinds: Sequence[int], layer_starts: Sequence[int]) -> NDArray[n
     The first packet of all acquires what the host wrote, the last one releases to it.
 
     Args:
-        kinds: the packet types, at least one.
+        kinds: the packet types.
         layer_starts: the positions of the first packets of the layers, 0 first.
     """
-    words = np.array([header_word(kind) for kind in set(kinds)], np.uint32)
-    if len(words) == 1:
-        words = np.full(len(kinds), words[0])
-    else:
-        words = np.array([header_word(kind) for kind in kinds], np.uint32)
+    if not len(kinds):
+        return np.zeros(0, np.uint32)
+    every = np.array([header_word(kind) for kind in range(max(KERNEL_DISPATCH, BARRIER_AND) + 1)], np.uint32)
+    words: NDArray[np.uint32] = every[np.asarray(kinds)]
     words[: layer_starts[-1]] |= header_word(0, release=AGENT_SCOPE)
     words[list(layer_starts[1:])] |= header_word(0, barrier=True, acquire=AGENT_SCOPE)
     words[0] |= header_word(0, acquire=SYSTEM_SCOPE)

@@ -2,37 +2,29 @@
 
 from __future__ import annotations
 
-import threading
-import weakref
 from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from hipgraph_cb.backend.events import EventRecord
 from hipgraph_cb.backend.imported import check_bound
-from hipgraph_cb.backend.lifetime import RetiredHandles, forget_done, handles_of
+from hipgraph_cb.backend.lifetime import RetiredHandles, forget_done
 from hipgraph_cb.backend.modes import check_mode
-from hipgraph_cb.backend.program import BackendProgram
-from hipgraph_cb.backend.resources import BoundResources
-from hipgraph_cb.backend.write_sets import Watched
+from hipgraph_cb.backend.program import BackendProgram, LaunchNeeds
 from hipgraph_cb.errors import HipGraphError
 from hipgraph_cb.hsa.event import EventSignals, HsaEvent
 from hipgraph_cb.hsa.executable import HsaExecutable
 from hipgraph_cb.hsa.instances import Instance, Instances, Packets
-from hipgraph_cb.hsa.lowering import Surroundings, lower, payload_room
+from hipgraph_cb.hsa.lowering import PACKET_STEPS, Surroundings, lower, payload_room
 from hipgraph_cb.hsa.memory import HostMemory, HsaBuffer
 from hipgraph_cb.hsa.queue import HsaQueue
 from hipgraph_cb.hsa.timing import PacketTimer
-from hipgraph_cb.recording.bindings import resolve
-from hipgraph_cb.recording.commands import Location, Range
+from hipgraph_cb.recording.commands import Dispatch, Location, Range
 from hipgraph_cb.recording.profile import Span
-from hipgraph_cb.runtime.calls import Calls
 
 if TYPE_CHECKING:
     from hipgraph_cb.backend.lifetime import Handle
-    from hipgraph_cb.backend.queue import LaunchQueue
     from hipgraph_cb.hsa.device import HsaDevice
     from hipgraph_cb.hsa.executable import KernelCode
     from hipgraph_cb.hsa.packet_template import Image
@@ -41,11 +33,10 @@ if TYPE_CHECKING:
     from hipgraph_cb.runtime.options import ProgramOptions
 
 
-class HsaProgram(BackendProgram[HsaQueue]):
+class HsaProgram(BackendProgram[HsaQueue, "PacketNeeds", HsaEvent]):
     """A recording as AQL packets and kernel arguments."""
 
     _device: HsaDevice
-    _needs: LaunchNeeds
 
     def __init__(
         self,
@@ -54,40 +45,27 @@ class HsaProgram(BackendProgram[HsaQueue]):
         substitutes: Mapping[int | str, Any] | None,
         options: ProgramOptions,
     ) -> None:
-        super().__init__(recording)
-        self._device = device
-        self._options = options
-        self._default_queue = device.queue_of(None)
-        self._work = "a program without a label" if self.label is None else f"program `{self.label}`"
-        self._resources = BoundResources(device, recording, substitutes, (HsaBuffer, HsaExecutable))
-        self._events = EventRecord(device, recording, self._resources, HsaEvent)
+        kinds = HsaBuffer, HsaExecutable, HsaEvent
+        super().__init__(device, recording, substitutes, options, kinds, {Dispatch, *PACKET_STEPS}, PacketNeeds)
         self._resources.handles.append(device.held_blits())
-        self._needs = LaunchNeeds(self._resources.handles)
-        self._rebinding = threading.Lock()
         self._table: Mapping[int, BoundRange] = {}
         self._table_number = 0
-        self._has_slots = bool(recording.slots)
         try:
             self._image = self._prepare()
         except BaseException:
             self._needs.release()
             raise
-        self._retire = weakref.finalize(self, device.backlog.let_go, self._needs)
-        self._retire.atexit = False
+        self._live()
 
     @property
     def device(self) -> HsaDevice:
         return self._device
 
-    def _watched(self) -> Watched:
-        return Watched(self, self._resources, self._options, self._table)
-
     def _enqueue(self, queue: HsaQueue, bindings: Sequence[Any] | None, mode: str) -> None:
         check_mode(mode)
-        for buffer in self._resources.imported:
-            buffer.check_there()
+        self._check_imported()
         words = self._image.words if mode == "graph" else self._image.words_in_order
-        if not self._image.changes and not self._events.events:
+        if not self._image.changes and not self._has_events:
             if len(words):
                 instance = self._needs.instances.shared()
                 instance.in_use = queue, self._launch(queue, instance, words)
@@ -97,6 +75,9 @@ class HsaProgram(BackendProgram[HsaQueue]):
             if len(words):
                 self._launch_with_events(queue, self._bound_instance(bindings), words)
             self._events.note()
+
+    def _table_so_far(self) -> Mapping[int, BoundRange]:
+        return self._table
 
     def _time_on(self, queue: HsaQueue, bindings: Sequence[Any] | None) -> list[Span]:
         if not len(self._image.words):
@@ -122,7 +103,7 @@ class HsaProgram(BackendProgram[HsaQueue]):
         instances = self._needs.instances
         if not self._image.changes:
             return instances.shared()
-        table, handles = self._resolve(bindings) if self._has_slots else (self._table, [])
+        table, handles = self._next_table(bindings) if self._has_slots else (self._table, [])
         number = self._table_number + (table is not self._table)
         instance = instances.take(self._device.timeout)
         instances.bind(instance, table, number, partial(self._place, table))
@@ -173,15 +154,14 @@ class HsaProgram(BackendProgram[HsaQueue]):
         needs.instances = Instances(image, host_memory, device.blits.kernel, device.blits.most_lanes)
         return image
 
-    def _resolve(self, bindings: Sequence[Any] | None) -> tuple[Mapping[int, BoundRange], list[Handle]]:
+    def _next_table(self, bindings: Sequence[Any] | None) -> tuple[Mapping[int, BoundRange], list[Handle]]:
         """The table that a replay with these bindings has: the very one of before where nothing changes.
 
         With it comes what keeps its memory alive.
         """
         table, handles = self._table, self._needs.bound_handles
         if not table or bindings is not None:
-            table = resolve(self._recording, bindings, objects=self._resources.objects, owner=self._device)
-            handles = handles_of(table)
+            table, handles = self._resolve(bindings)
         check_bound(table.values())
         return (self._table if table == self._table else table), handles
 
@@ -201,38 +181,21 @@ class HsaProgram(BackendProgram[HsaQueue]):
         return part.buffer.address + part.offset, part.length
 
     def _kernel(self, executable: int, export: str) -> KernelCode:
-        return self._resources.executables[executable].kernel(export)
-
-    def _release(self) -> None:
-        self._retire()
+        code: KernelCode = self._resources.executables[executable].kernel(export)
+        return code
 
 
-class LaunchNeeds:
-    """What must stay until the launches of a program are done: packets' arguments, host bytes, allocations and code.
-
-    Args:
-        handles: of the memory and the code that the recording names.
-
-    Attributes:
-        calls: those that use it.
-        tickets: the last launch on each queue.
-        is_let_go: whether the program is closed or collected.
-        bound_handles: what keeps the memory in the slots alive.
-    """
+class PacketNeeds(LaunchNeeds):
+    """What the launches of a program need, and the arguments and the host bytes that packets read."""
 
     def __init__(self, handles: list[Handle]) -> None:
-        self.calls = Calls()
-        self.tickets: dict[LaunchQueue, int] = {}
-        self.is_let_go = False
+        super().__init__(handles)
         self.payload: HostMemory | None = None
         self.instances: Instances
-        self.bound_handles: list[Handle] = []
-        self._handles = handles
 
     def release(self) -> None:
         if hasattr(self, "instances"):
             self.instances.release()
         if self.payload is not None:
             self.payload.release()
-        self.bound_handles.clear()
-        self._handles.clear()
+        super().release()

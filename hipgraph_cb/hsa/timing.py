@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from hipgraph_cb.hsa.agents import Agent
     from hipgraph_cb.hsa.api import HsaApi
     from hipgraph_cb.hsa.instances import Instance
-    from hipgraph_cb.hsa.packet_template import Image, Origin
+    from hipgraph_cb.hsa.packet_template import Image
     from hipgraph_cb.recording.recording import Recording
 
 
@@ -64,7 +64,7 @@ class PacketTimer:
             handle = last if packet == len(self._signals) - 1 else signal and signal.native
             if handle:
                 start, end = self._times(handle)
-                command = _outermost(self.image.origins[packet]).command
+                command = self.image.origins.outermost(packet)
                 known = times.get(command, (start, end))
                 times[command] = min(start, known[0]), max(end, known[1])
         begin = min(start for start, _ in times.values())
@@ -81,7 +81,3 @@ class PacketTimer:
         time = DispatchTime()
         self._api.call("hsa_amd_profiling_get_dispatch_time", self._agent.handle, signal, ctypes.byref(time))
         return time.start, time.end
-
-
-def _outermost(origin: Origin) -> Origin:
-    return origin if origin.outer is None else _outermost(origin.outer)

@@ -7,9 +7,9 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, NamedTuple
 
 from hipgraph_cb.errors import InvalidArgumentError
+from hipgraph_cb.recording.accesses import AccessReader
 from hipgraph_cb.recording.bindings import origins_of
 from hipgraph_cb.recording.commands import Location, Range
-from hipgraph_cb.recording.hazards import AccessReader
 from hipgraph_cb.recording.validation import LARGEST
 
 if TYPE_CHECKING:

@@ -12,34 +12,19 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from hipgraph_cb.errors import HipGraphError, InvalidArgumentError, OutOfRangeError
-from hipgraph_cb.recording.commands import (
-    Command,
-    Copy,
-    Dispatch,
-    DispatchIndirect,
-    ExecuteCommands,
-    Fill,
-    Location,
-    Range,
-    SlotRange,
-    Update,
-)
+from hipgraph_cb.recording.commands import Command, ExecuteCommands, Location, Range, SlotRange
+from hipgraph_cb.recording.commands.types import type_of, used_places
 from hipgraph_cb.recording.resource_builder import imported
 from hipgraph_cb.recording.validation import (
     check_apart,
     check_list,
     check_open,
     check_owner,
-    check_pattern_fit,
-    check_same_length,
     integer,
 )
 
 if TYPE_CHECKING:
     from hipgraph_cb.recording.recording import Recording
-
-COUNTS_ALIGNMENT = 4
-"""Workgroup counts in memory are 32-bit numbers."""
 
 
 @dataclass(frozen=True)
@@ -84,33 +69,17 @@ class _Tally:
     late: list[int] = field(default_factory=list)
 
 
-def locations(command: Command) -> Iterator[Location]:
-    """All places in memory that a command refers to; of a nested recording, those that stand for its slots."""
-    if isinstance(command, (Dispatch, DispatchIndirect)):
-        if isinstance(command, DispatchIndirect):
-            yield command.workgroup_count
-        for _, place in command.pointers:
-            yield place
-    elif isinstance(command, ExecuteCommands):
-        yield from (place for place in command.bindings if place is not None)
-    elif isinstance(command, Copy):
-        yield command.source
-        yield command.target
-    elif isinstance(command, (Fill, Update)):
-        yield command.target
-
-
 def slot_uses(recording: Recording) -> tuple[SlotUse, ...]:
     """What the commands ask of each slot, up to the last one that is used."""
     tallies: dict[int, _Tally] = {}
-    for index, command in enumerate(recording.stored.models):
+    for index, command in _with_slots(recording):
         if isinstance(command, ExecuteCommands):
             nested = recording.resources.recordings[command.recording].recording
             for inner, place in enumerate(command.bindings):
                 if isinstance(place, SlotRange):
                     _count_nested(tallies.setdefault(place.slot, _Tally()), index, nested.slots[inner], place)
             continue
-        for place in locations(command):
+        for place in used_places(command):
             if isinstance(place, SlotRange):
                 _count(tallies.setdefault(place.slot, _Tally()), index, command, place)
     uses = {
@@ -120,14 +89,21 @@ def slot_uses(recording: Recording) -> tuple[SlotUse, ...]:
     return tuple(uses.get(slot, _UNUSED) for slot in range(max(uses, default=-1) + 1))
 
 
+def _with_slots(recording: Recording) -> Iterator[tuple[int, Command]]:
+    """The commands that name a slot."""
+    table = recording.table
+    slots = table.places.slots()
+    for index in range(len(table)) if slots else ():
+        if not slots.isdisjoint(table.words(index)):
+            yield index, table[index]
+
+
 def _count(tally: _Tally, index: int, command: Command, place: SlotRange) -> None:
+    kind = type_of(command)
     tally.end = max(tally.end, place.offset + (place.length or 0))
     _note(tally.commands, index)
-    if isinstance(command, Fill):
-        tally.alignment = math.lcm(tally.alignment, len(command.pattern))
-    elif isinstance(command, DispatchIndirect) and place == command.workgroup_count:
-        tally.alignment = math.lcm(tally.alignment, COUNTS_ALIGNMENT)
-    if isinstance(command, Copy) or place.length is None:
+    tally.alignment = math.lcm(tally.alignment, kind.alignment(command, place))
+    if kind.check_bound is not None and (kind.compares_places or place.length is None):
         _note(tally.late, index)
 
 
@@ -143,27 +119,6 @@ def _count_nested(tally: _Tally, index: int, use: SlotUse, place: SlotRange) -> 
 def _note(indices: list[int], index: int) -> None:
     if not indices or indices[-1] != index:
         indices.append(index)
-
-
-def substitute(command: ExecuteCommands, place: Location) -> Location | None:
-    """Where a place of a nested recording lies in the outer one; None for a slot with nothing in it."""
-    if isinstance(place, Range):
-        return place
-    base = command.bindings[place.slot] if place.slot < len(command.bindings) else None
-    if base is None:
-        return None
-    length = place.length
-    if length is None and base.length is not None:
-        length = max(base.length - place.offset, 0)
-    return base._replace(offset=base.offset + place.offset, length=length)  # type: ignore[arg-type]
-
-
-def nested_table(
-    command: ExecuteCommands, objects: Mapping[int, object], bound: Mapping[int, BoundRange]
-) -> dict[int, BoundRange]:
-    """What stands for the slots of a nested recording, where `objects` and `bound` are those of the outer one."""
-    memory = _Memory(objects, bound)
-    return {slot: memory.at(place) for slot, place in enumerate(command.bindings) if place is not None}
 
 
 def resolve(
@@ -220,17 +175,15 @@ def check_late(recording: Recording, bound: Mapping[int, BoundRange], objects: M
         from hipgraph_cb.recording.aliasing import check_slots_apart
 
         check_slots_apart(recording, bound, objects)
-    memory = _Memory(objects, bound)
+    memory = BoundMemory(recording, objects, bound)
     for index in sorted({index for use in recording.slots for index in use.late}):
-        command = recording.stored[index]
-        if any(isinstance(place, SlotRange) and place.slot not in bound for place in locations(command)):
+        command = recording[index]
+        if any(isinstance(place, SlotRange) and place.slot not in bound for place in used_places(command)):
             continue
+        check = type_of(command).check_bound
         try:
-            if isinstance(command, ExecuteCommands):
-                nested = recording.resources.recordings[command.recording].recording
-                check_late(nested, nested_table(command, objects, bound), objects)
-            else:
-                _check_late(command, memory)
+            if check is not None:
+                check(command, memory)
         except HipGraphError as error:
             raise error.located(recording.where(index)) from None
 
@@ -301,29 +254,22 @@ def _check_use(slot: int, use: SlotUse, bound: BoundRange) -> None:
         )
 
 
-class _Memory(NamedTuple):
-    """Where the bytes of a command are once the table is known."""
+class BoundMemory(NamedTuple):
+    """Where the bytes of commands are once the table is known."""
 
+    recording: Recording
     objects: Mapping[int, object]
     bound: Mapping[int, BoundRange]
 
     def at(self, place: Location) -> BoundRange:
+        """The bytes that a place stands for."""
         if isinstance(place, Range):
             # Without a live object the id stands for itself: it is the same memory as no bound buffer.
             return BoundRange(self.objects.get(place.resource, place), place.offset, place.length)
         return self.bound[place.slot].part(place)
 
-
-def _check_late(command: Command, memory: _Memory) -> None:
-    """The rules that wait for the binding: a fill to its end, lengths and overlap of copies."""
-    if isinstance(command, Fill):
-        target = memory.at(command.target)
-        check_pattern_fit(target.offset, target.length, len(command.pattern))
-        _check_some(target)
-    elif isinstance(command, Copy):
-        source, target = memory.at(command.source), memory.at(command.target)
-        check_same_length(source.length, target.length)
-        _check_some(target)
+    def check_apart(self, source: BoundRange, target: BoundRange) -> None:
+        """Refuse a copy between bytes that are the same."""
         if source.buffer is target.buffer:
             check_apart(source, target, "one buffer")
         elif is_imported(source.buffer) or is_imported(target.buffer):
@@ -332,6 +278,12 @@ def _check_late(command: Command, memory: _Memory) -> None:
                 each._replace(offset=each.offset + origins[id(each.buffer)][1]) for each in (source, target)
             )
             check_apart(source, target, "one memory")
+
+    def check_nested(self, command: ExecuteCommands) -> None:
+        """The same for the commands of a nested recording."""
+        nested = self.recording.resources.recordings[command.recording].recording
+        bound = {slot: self.at(place) for slot, place in enumerate(command.bindings) if place is not None}
+        check_late(nested, bound, self.objects)
 
 
 def is_imported(buffer: object) -> bool:
@@ -351,10 +303,3 @@ def origins_of(buffers: Iterable[Any]) -> dict[int, tuple[int, int]]:
     addresses = {key: getattr(buffer, "_address", 0) for key, buffer in known.items()}
     lowest = min(addresses.values())
     return {key: (0, address - lowest) for key, address in addresses.items()}
-
-
-def _check_some(target: BoundRange) -> None:
-    if target.length == 0:
-        raise OutOfRangeError(
-            "the binding leaves nothing to write", found="0 bytes", next_step="bind more memory, or record without it"
-        )

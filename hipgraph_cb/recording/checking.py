@@ -6,9 +6,9 @@ that no backend meets a range outside its buffer or a pointer outside its kernar
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from hipgraph_cb.code_object.kernel_args import POINTER_SIZE, ParameterKind
 from hipgraph_cb.errors import (
@@ -18,37 +18,22 @@ from hipgraph_cb.errors import (
     OutOfRangeError,
     ResourceExhaustedError,
 )
-from hipgraph_cb.recording.bindings import COUNTS_ALIGNMENT
 from hipgraph_cb.recording.commands import (
-    VERBS,
     Command,
-    Copy,
-    Dispatch,
-    DispatchIndirect,
     ExecuteCommands,
-    Fill,
+    KernelLaunch,
     Location,
-    Range,
     ResetEvent,
     SignalEvent,
     SlotRange,
-    Update,
     WaitEvents,
+    type_of,
 )
-from hipgraph_cb.recording.dispatches import COUNTS_SIZE
 from hipgraph_cb.recording.events import EventStates, refuse_unsignalled
 from hipgraph_cb.recording.groups import Group
 from hipgraph_cb.recording.nesting import DEEPEST_NESTING, check_places
-from hipgraph_cb.recording.transfers import LONGEST_FILL
-from hipgraph_cb.recording.validation import (
-    LARGEST,
-    check_apart,
-    check_pattern_fit,
-    check_same_length,
-    check_slot,
-    check_within,
-)
-from hipgraph_cb.recording.workgroups import check_grid, check_lds, check_size, workgroup_size
+from hipgraph_cb.recording.validation import LARGEST, check_slot, check_within
+from hipgraph_cb.recording.workgroups import check_lds, check_size, workgroup_size
 
 if TYPE_CHECKING:
     from hipgraph_cb.code_object.limits import DeviceLimits
@@ -141,24 +126,28 @@ class CommandChecker:
     def __init__(
         self, recording: Recording, resources: ResourceTable, limits: DeviceLimits | None, most_slots: int
     ) -> None:
+        self.limits = limits
         self.used_slots = 0
         self._most_slots = most_slots
         self._resources = recording.resources
         self._executables = resources.executables
         self._capacity = recording.binding_capacity
-        self._limits = limits
-        self._kernels: dict[tuple[int, str], _Kernel] = {}
+        self._kernels: dict[tuple[int, str], KernelRules] = {}
         self._events = EventStates()
 
     def check(self, command: Command) -> None:
         """Refuse a command that breaks a rule."""
-        CHECKS[type(command)](self, command)
+        type_of(command).check(command, self)
 
     def name(self, resource: int) -> str:
         """How messages call an event."""
         return self._resources.events[resource].name
 
-    def _place(self, place: Location, *, empty: bool = False) -> None:
+    def buffer_name(self, resource: int) -> str:
+        """How messages call a buffer."""
+        return self._resources.buffers[resource].name
+
+    def check_place(self, place: Location, *, empty: bool = False) -> None:
         """Refuse bytes that are not there; `empty`: none at all are accepted, as behind a kernel's pointer."""
         if isinstance(place, SlotRange):
             self._slot(place.slot)
@@ -179,73 +168,30 @@ class CommandChecker:
             )
         self.used_slots = max(self.used_slots, slot + 1)
 
-    def _fill(self, command: Fill) -> None:
-        self._place(command.target)
-        if len(command.pattern) not in (1, 2, LONGEST_FILL):
-            raise InvalidArgumentError(
-                "the pattern has the wrong length", found=f"{len(command.pattern)} bytes", allowed="1, 2 or 4 bytes"
-            )
-        check_pattern_fit(command.target.offset, command.target.length or 0, len(command.pattern))
-
-    def _update(self, command: Update) -> None:
-        self._place(command.target)
-        if command.target.length != len(command.data):
-            raise InvalidArgumentError(
-                "the data of an update has another length than its target",
-                found=f"{len(command.data)} bytes",
-                allowed=f"{command.target.length} bytes",
-            )
-
-    def _copy(self, command: Copy) -> None:
-        source, target = command.source, command.target
-        self._place(source)
-        self._place(target)
-        check_same_length(source.length, target.length)
-        if isinstance(source, Range) and isinstance(target, Range) and source.resource == target.resource:
-            check_apart(source, target, self._resources.buffers[source.resource].name)
-
-    def _dispatch(self, command: Dispatch) -> None:
-        count = command.workgroup_count
-        if 0 in count:
-            raise InvalidArgumentError("a dispatch of no workgroups is not recorded", found=str(count))
-        kernel = self._launch(command)
-        check_grid(count, command.workgroup_size, self._limits)
-        kernel.check_block(command)
-
-    def _dispatch_indirect(self, command: DispatchIndirect) -> None:
-        counts = command.workgroup_count
-        self._place(counts)
-        if counts.length != COUNTS_SIZE or counts.offset % COUNTS_ALIGNMENT:
-            raise InvalidArgumentError(
-                "the workgroup counts are not three 32-bit numbers",
-                found=f"{counts.length} bytes from byte {counts.offset} on",
-                allowed=f"{COUNTS_SIZE} bytes from a multiple of {COUNTS_ALIGNMENT} on",
-            )
-        self._launch(command).check_block(command)
-
-    def _launch(self, command: Dispatch | DispatchIndirect) -> _Kernel:
-        """What both kinds of dispatch have: size, LDS and the places of pointers."""
+    def check_launch(self, command: KernelLaunch) -> KernelRules:
+        """What all dispatches have: size, LDS and the places of pointers; returns the rules for the kernarg block."""
         kernel = self._kernel(command)
         workgroup_size(kernel.export, command.workgroup_size)
-        check_size(kernel.export, command.workgroup_size, self._limits)
-        check_lds(kernel.export, command.dynamic_lds, self._limits)
+        check_size(kernel.export, command.workgroup_size, self.limits)
+        check_lds(kernel.export, command.dynamic_lds, self.limits)
         for _, place in command.pointers:
-            self._place(place, empty=True)
+            self.check_place(place, empty=True)
         for place, _reads, _writes in command.accesses:
-            self._place(place, empty=True)
+            self.check_place(place, empty=True)
         return kernel
 
-    def _kernel(self, command: Dispatch | DispatchIndirect) -> _Kernel:
+    def _kernel(self, command: KernelLaunch) -> KernelRules:
         key = command.executable, command.export
         kernel = self._kernels.get(key)
         if kernel is None:
             entry = self._executables.get(command.executable)
             if entry is None or command.executable not in self._resources.executables:
                 raise _unknown("executable", command.executable)
-            kernel = self._kernels[key] = _Kernel(entry.verified.export(command.export))
+            kernel = self._kernels[key] = KernelRules(entry.verified.export(command.export))
         return kernel
 
-    def _execute(self, command: ExecuteCommands) -> None:
+    def check_nested(self, command: ExecuteCommands) -> None:
+        """Refuse bindings that a nested recording cannot use."""
         entry = self._resources.recordings.get(command.recording)
         if entry is None:
             raise _unknown("recording", command.recording)
@@ -261,45 +207,33 @@ class CommandChecker:
             )
         for place in command.bindings:
             if place is not None:
-                self._place(place, empty=True)
+                self.check_place(place, empty=True)
         check_places(nested, command.bindings, self._resources.buffers)
-        refuse_unsignalled(self, self._events.unsignalled(command, nested), VERBS[ExecuteCommands])
+        refuse_unsignalled(self, self._events.unsignalled(command, nested), type_of(command).verb)
         self._events.enter(command, nested)
 
-    def _event(self, command: SignalEvent | ResetEvent) -> None:
+    def check_event(self, command: SignalEvent | ResetEvent) -> None:
+        """Refuse what is no event; note what becomes of it."""
         if command.event not in self._resources.events:
             raise _unknown("event", command.event)
         self._events.enter(command)
 
-    def _wait(self, command: WaitEvents) -> None:
+    def check_wait(self, command: WaitEvents) -> None:
+        """Refuse a wait in vain."""
         for event in command.events:
             if event not in self._resources.events:
                 raise _unknown("event", event)
         if not command.events or len(set(command.events)) != len(command.events):
             raise InvalidArgumentError("a wait names no event, or one twice", found=str(command.events[:16]))
-        refuse_unsignalled(self, self._events.unsignalled(command), VERBS[WaitEvents])
+        refuse_unsignalled(self, self._events.unsignalled(command), type_of(command).verb)
         self._events.enter(command)
-
-
-CHECKS: Mapping[type[Any], Callable[[CommandChecker, Any], None]] = {
-    Fill: CommandChecker._fill,
-    Update: CommandChecker._update,
-    Copy: CommandChecker._copy,
-    Dispatch: CommandChecker._dispatch,
-    DispatchIndirect: CommandChecker._dispatch_indirect,
-    ExecuteCommands: CommandChecker._execute,
-    SignalEvent: CommandChecker._event,
-    ResetEvent: CommandChecker._event,
-    WaitEvents: CommandChecker._wait,
-}
-"""By the type of the command; a test holds it against the union of all commands."""
 
 
 def _unknown(kind: str, id: int) -> NotFoundError:
     return NotFoundError(f"a command names a resource that is no {kind} of the recording", found=f"id {id}")
 
 
-class _Kernel:
+class KernelRules:
     """What a kernarg block of one kernel may look like: where values are and where pointers may stand."""
 
     def __init__(self, export: VerifiedExport) -> None:
@@ -316,7 +250,7 @@ class _Kernel:
         self.offsets = frozenset(pointers)
         self._reserved = ~int.from_bytes(values, "little")
 
-    def check_block(self, command: Dispatch | DispatchIndirect) -> None:
+    def check_block(self, command: KernelLaunch) -> None:
         """Refuse a block of another size, bytes outside the values, and pointers that are no parameters."""
         block = command.kernarg
         if len(block) != self.size:

@@ -9,6 +9,7 @@ and two threads have none between them, so calls from another thread are refused
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from enum import Enum
@@ -17,7 +18,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 
 from hipgraph_cb.errors import FailedPreconditionError, HipGraphError, InvalidArgumentError, UnimplementedError
-from hipgraph_cb.recording.command_store import CommandStore
+from hipgraph_cb.recording.command_table import CommandTable
 from hipgraph_cb.recording.commands import Command, ExecuteCommands
 from hipgraph_cb.recording.dispatches import DispatchMaker
 from hipgraph_cb.recording.event_verbs import EventVerbs
@@ -25,11 +26,10 @@ from hipgraph_cb.recording.events import EventStates, refuse_unsignalled
 from hipgraph_cb.recording.groups import GroupStack
 from hipgraph_cb.recording.hazard_policy import HazardPolicy, hazard_policy
 from hipgraph_cb.recording.inference import inferred, ordered_by_events
-from hipgraph_cb.recording.push_constants import PushedArguments
 from hipgraph_cb.recording.recording import Recording, command_place
 from hipgraph_cb.recording.resource_builder import ResourceBuilder
 from hipgraph_cb.recording.stages import MemoryAccess, Stage, check_mask
-from hipgraph_cb.recording.transfers import make_copy, make_discard, make_fill, make_update
+from hipgraph_cb.recording.transfers import Made, TransferMaker
 from hipgraph_cb.recording.validation import integer, text
 
 if TYPE_CHECKING:
@@ -114,14 +114,13 @@ class CommandBuffer(EventVerbs, Generic[ProgramType]):
         self._recording: Recording | None = None
         self._program: ProgramType | None = None
         capacity = integer(binding_capacity, "binding_capacity", largest=(1 << 24) - 1)
-        self._resources = ResourceBuilder(owner=owner, binding_capacity=capacity, validate=validate)
-        self._dispatches = DispatchMaker(self._resources, limits)
-        self._commands = CommandStore()
-        self._layer_starts: list[int] = []
+        self._limits = limits
+        self._table = CommandTable()
+        self._resources = ResourceBuilder(self._table, owner=owner, binding_capacity=capacity, validate=validate)
+        self._start_over()
         self._barrier_pending = True
         self._events = EventStates()
         self._groups = GroupStack()
-        self._pushed = PushedArguments()
 
     @property
     def state(self) -> State:
@@ -238,13 +237,13 @@ class CommandBuffer(EventVerbs, Generic[ProgramType]):
         if label is None:
             raise InvalidArgumentError("a debug group needs a label", where=self._describe(), allowed="a str")
         text(label)
-        self._groups.begin(label, len(self._commands))
+        self._groups.begin(label, len(self._table))
 
     def end_debug_group(self) -> None:
         """Close the innermost debug group; FailedPreconditionError when none is open."""
         self._require_recording("end_debug_group")
         try:
-            self._groups.end(len(self._commands))
+            self._groups.end(len(self._table))
         except HipGraphError as error:
             raise error.located(self._describe()) from None
 
@@ -269,7 +268,7 @@ class CommandBuffer(EventVerbs, Generic[ProgramType]):
             InvalidArgumentError: no words, or an offset between words.
             OutOfRangeError: words beyond the area, or an int of more than 32 bits.
         """
-        self._push("push_constants", self._pushed.push_constants, offset, values)
+        self._push("push_constants", self._dispatches.pushed.push_constants, offset, values)
 
     def push_descriptor_set(self, number: int, bindings: Any) -> None:
         """Set the bindings of one descriptor set, all of them, for dispatches as `push_constants` does.
@@ -283,7 +282,7 @@ class CommandBuffer(EventVerbs, Generic[ProgramType]):
             OutOfRangeError: another set.
             ResourceExhaustedError: more than 16 bindings.
         """
-        self._push("push_descriptor_set", self._pushed.push_set, number, bindings)
+        self._push("push_descriptor_set", self._dispatches.pushed.push_set, number, bindings)
 
     def discard_buffer(self, target: RangeLike | Slot, *, offset: int = 0, length: int | None = None) -> None:
         """Say that these bytes are not needed any more. It is checked, and records nothing.
@@ -296,7 +295,7 @@ class CommandBuffer(EventVerbs, Generic[ProgramType]):
             InvalidArgumentError: no memory.
             OutOfRangeError: a range outside the target.
         """
-        self._record("discard_buffer", None, make_discard, target, offset, length)
+        self._record("discard_buffer", self._transfers.discard, None, target, offset, length)
 
     def fill_buffer(
         self,
@@ -321,7 +320,14 @@ class CommandBuffer(EventVerbs, Generic[ProgramType]):
             InvalidArgumentError: no memory, no pattern, or a range that is not made of whole aligned patterns.
             OutOfRangeError: a range outside the target, or a pattern that does not fit its length.
         """
-        self._record("fill_buffer", label, make_fill, target, pattern, pattern_length, offset, length)
+        if self._thread != get_ident():
+            raise self._refusal("fill_buffer", State.RECORDING)
+        try:
+            made = self._transfers.fill(target, pattern, pattern_length, offset, length, label)
+        except BaseException as error:
+            self._abandon(label, error)
+            raise
+        self._append(made, label)
 
     def update_buffer(self, target: RangeLike | Slot, data: Any, *, offset: int = 0, label: str | None = None) -> None:
         """Write host bytes, which are copied now. No data records nothing.
@@ -335,7 +341,7 @@ class CommandBuffer(EventVerbs, Generic[ProgramType]):
             InvalidArgumentError: no memory, or no host data.
             OutOfRangeError: more data than the target has room for.
         """
-        self._record("update_buffer", label, make_update, target, data, offset)
+        self._record("update_buffer", self._transfers.update, label, target, data, offset)
 
     def copy_buffer(
         self,
@@ -356,7 +362,14 @@ class CommandBuffer(EventVerbs, Generic[ProgramType]):
             InvalidArgumentError: no memory, different lengths, or ranges of one buffer that overlap.
             OutOfRangeError: a range outside its buffer.
         """
-        self._record("copy_buffer", label, make_copy, source, target, source_offset, target_offset, length)
+        if self._thread != get_ident():
+            raise self._refusal("copy_buffer", State.RECORDING)
+        try:
+            made = self._transfers.copy(source, target, source_offset, target_offset, length, label)
+        except BaseException as error:
+            self._abandon(label, error)
+            raise
+        self._append(made, label)
 
     def dispatch(
         self,
@@ -392,27 +405,33 @@ class CommandBuffer(EventVerbs, Generic[ProgramType]):
         """
         if self._thread != get_ident():
             raise self._refusal("dispatch", State.RECORDING)
-        repeated = None
-        if args is not None and bindings is constants is None and reads is writes is None:
-            repeated = self._dispatches.repeated(export, workgroup_count, workgroup_size, args, dynamic_lds, label)
-        if repeated is None:
-            self._record_dispatch(
-                self._dispatches.make,
-                (export, workgroup_count, workgroup_size, args, bindings, constants, dynamic_lds, reads, writes),
+        try:
+            made = self._make_dispatch(
+                export,
+                workgroup_count,
+                workgroup_size,
+                args,
+                bindings,
+                constants,
+                dynamic_lds,
+                reads,
+                writes,
                 label,
             )
+        except BaseException as error:
+            self._abandon(label, error)
+            raise
+        if made is None:
+            self._resources.rollback()
             return
-        # What `_append` does, without the calls: dispatches come by the thousand.
-        commands = self._commands
-        models = commands.models
+        # What `_append` does, without the call: dispatches come by the thousand.
         if self._barrier_pending:
-            self._layer_starts.append(len(models))
+            self._layer_starts.append(len(self._rows))
             self._barrier_pending = False
         if label is not None:
-            commands.labels[len(models)] = label
-        model, kernarg = repeated
-        models.append(model)
-        commands.kernargs.append(kernarg)
+            self._table.labels[len(self._rows)] = label
+        self._rows.append(made[0])
+        self._arena += made[1]
 
     def dispatch_indirect(
         self,
@@ -440,11 +459,19 @@ class CommandBuffer(EventVerbs, Generic[ProgramType]):
             InvalidArgumentError: as `dispatch`; counts at an offset that is no multiple of 4.
             OutOfRangeError: as `dispatch`; fewer than 12 bytes. The counts themselves are checked at replay.
         """
-        self._require_recording("dispatch_indirect")
-        self._record_dispatch(
-            self._dispatches.make_indirect,
-            (export, workgroup_count, workgroup_size, args, bindings, constants, dynamic_lds, reads, writes),
+        self._record_whole(
+            "dispatch_indirect",
             label,
+            self._dispatches.make_indirect,
+            export,
+            workgroup_count,
+            workgroup_size,
+            args,
+            bindings,
+            constants,
+            dynamic_lds,
+            reads,
+            writes,
         )
 
     def _push(self, verb: str, push: Callable[[Any, Any], None], where: Any, values: Any) -> None:
@@ -455,74 +482,76 @@ class CommandBuffer(EventVerbs, Generic[ProgramType]):
         except HipGraphError as error:
             raise error.located(f"{verb} before {self._next_place(None)}") from None
 
-    def _record(self, verb: str, label: str | None, make: Callable[..., Command | None], *arguments: object) -> None:
-        """Make a command from the resources and the arguments, and add it."""
-        self._require_recording(verb)
-        mark = len(self._resources.entries)
+    def _record(self, verb: str, make: Callable[..., Made | None], label: str | None, *arguments: object) -> None:
+        """Make a command from the arguments, and add it."""
+        if self._thread != get_ident():
+            raise self._refusal(verb, State.RECORDING)
         try:
-            command = make(self._resources, *arguments, label)
+            made = make(*arguments, label)
         except BaseException as error:
-            self._abandon(mark, label, error)
+            self._abandon(label, error)
             raise
-        self._append(mark, command)
+        self._append(made, label)
 
-    def _record_dispatch(
-        self, make: Callable[..., Command | None], arguments: tuple[Any, ...], label: str | None
-    ) -> None:
-        """As `_record`, for commands whose arguments may have been pushed before: where none are given."""
-        _, _, _, args, bindings, constants, *_ = arguments
-        mark = len(self._resources.entries)
+    def _record_whole(
+        self, verb: str, label: str | None, make: Callable[..., Command | None], *arguments: object
+    ) -> Command | None:
+        """As `_record`, for a command that is made as a value; returns it."""
+        self._require_recording(verb)
         try:
-            pushed = self._pushed if args is bindings is constants is None and self._pushed else None
-            command = make(*arguments, pushed, label)
+            command = make(*arguments, label)
+            made = None if command is None else self._table.split(command)
         except BaseException as error:
-            self._abandon(mark, label, error)
+            self._abandon(label, error)
             raise
-        self._append(mark, command)
+        self._append(made, label)
+        return command
 
     def _record_event(
         self, verb: str, label: str | None, make: Callable[..., Command | None], *arguments: object
     ) -> None:
-        """As `_record`, for commands that signal, reset or wait, themselves or within a nested recording."""
-        self._require_recording(verb)
+        """As `_record_whole`, for commands that signal, reset or wait, themselves or within a nested recording."""
         resources = self._resources
-        mark = len(resources.entries)
-        nested: Recording | None = None
-        try:
+        nested: list[Recording | None] = [None]
+
+        def checked() -> Command | None:
             command = make(resources, *arguments, label)
             if isinstance(command, ExecuteCommands):
-                nested = resources.nested(command.recording)
+                nested[0] = resources.nested(command.recording)
             if command is not None:
-                refuse_unsignalled(resources, self._events.unsignalled(command, nested), verb)
-        except BaseException as error:
-            self._abandon(mark, label, error)
-            raise
-        self._append(mark, command)
-        if command is not None:
-            self._events.enter(command, nested)
+                refuse_unsignalled(resources, self._events.unsignalled(command, nested[0]), verb)
+            return command
 
-    def _abandon(self, mark: int, label: str | None, error: BaseException) -> None:
+        command = self._record_whole(verb, label, lambda _label: checked())
+        if command is not None:
+            self._events.enter(command, nested[0])
+
+    def _abandon(self, label: str | None, error: BaseException) -> None:
         """Leave no trace of a call that raised (R1), and say in the error which command it was."""
-        self._resources.rollback(mark)
+        self._resources.rollback()
         if isinstance(error, HipGraphError):
             error.located(self._next_place(label))
 
     def _next_place(self, label: str | None) -> str:
-        return command_place(len(self._commands), label, self._groups.path, self.label)
+        return command_place(len(self._table), label, self._groups.path, self.label)
 
-    def _append(self, mark: int, command: Command | None) -> None:
+    def _append(self, made: Made | None, label: str | None) -> None:
         """Add a command; one that does nothing leaves no trace either (R4)."""
-        if command is None:
-            self._resources.rollback(mark)
+        if made is None:
+            self._resources.rollback()
             return
         if self._barrier_pending:
-            self._layer_starts.append(len(self._commands))
+            self._layer_starts.append(len(self._rows))
             self._barrier_pending = False
-        self._commands.append(command)
+        if label is not None:
+            self._table.labels[len(self._rows)] = label
+        form, block = made
+        self._rows.append(form)
+        self._arena += block
 
     def _make_recording(self) -> Recording:
         recording = Recording(
-            self._commands,
+            self._table,
             layer_starts=self._layer_starts,
             resources=self._resources.table(),
             binding_capacity=self._resources.binding_capacity,
@@ -537,11 +566,18 @@ class CommandBuffer(EventVerbs, Generic[ProgramType]):
     def _finish(self, state: State, failure: BaseException | None) -> None:
         self._state, self.failure = state, failure
         self._thread = None
-        self._commands, self._layer_starts = CommandStore(), []
-        self._resources.rollback(0)
-        self._dispatches = DispatchMaker(self._resources, None)
-        self._pushed = PushedArguments()
+        self._table = CommandTable()
+        self._resources = ResourceBuilder(self._table)
+        self._start_over()
         self._events = EventStates()
+
+    def _start_over(self) -> None:
+        """With a table that is empty."""
+        self._layer_starts: array[int] = array("Q")
+        self._rows, self._arena = self._table.rows, self._table.arena
+        self._dispatches = DispatchMaker(self._resources, self._table, self._limits)
+        self._make_dispatch = self._dispatches.make
+        self._transfers = TransferMaker(self._resources, self._table)
 
     def _require_recording(self, verb: str) -> None:
         if self._thread != get_ident():
@@ -563,7 +599,7 @@ class CommandBuffer(EventVerbs, Generic[ProgramType]):
         )
 
     def __repr__(self) -> str:
-        count = len(self._commands if self._recording is None else self._recording)
+        count = len(self._table if self._recording is None else self._recording)
         return f"<{self._describe()}: {self._state.name}, {count} commands>"
 
     def _describe(self) -> str:

@@ -3,105 +3,102 @@ handful of kernels, with few launch shapes each."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+import struct
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from hipgraph_cb.recording.commands import Dimensions, Dispatch, Pointers
-from hipgraph_cb.recording.workgroups import check_grid, check_lds, check_size
+from hipgraph_cb.recording.commands import Dimensions
+from hipgraph_cb.recording.validation import integer
+from hipgraph_cb.recording.workgroups import (
+    LARGEST_GRID,
+    check_grid,
+    check_lds,
+    check_size,
+    largest_grid,
+    workgroup_size,
+)
 
 if TYPE_CHECKING:
     from hipgraph_cb.code_object.limits import DeviceLimits
     from hipgraph_cb.code_object.packing import Packer
 
-Given = tuple[object, object, object]
-"""Workgroup count, workgroup size and bytes of dynamic LDS as a call gives them."""
+Given = tuple[object, object]
+"""Workgroup size and bytes of dynamic LDS as a call gives them."""
 Shape = tuple[Dimensions, Dimensions, int]
-"""The same as they are recorded."""
-Memory = tuple[object, ...]
-"""The buffers that stand for a kernel's pointers, None where one is null."""
-Getter = Callable[[Sequence[object]], tuple[Any, ...]]
+"""Workgroup count and size and bytes of dynamic LDS, as they are recorded."""
 
-MOST_SHAPES = 256
-"""Launch shapes that are remembered of one kernel."""
-_NOTHING = (object(), object(), object())
-"""A shape as no call gives it."""
+MOST_SIZES = 1024
+"""Workgroup sizes that are remembered of one kernel."""
+_pack_rest = struct.Struct("<3IQ").pack
+
+
+class Size(NamedTuple):
+    """A workgroup size, with bytes of dynamic LDS, that passed the checks.
+
+    Attributes:
+        rest: what stands in a block behind the workgroup count.
+        most_x, most_y, most_z: the largest workgroup count in each dimension.
+        size: the size itself.
+        given: the size as it was given.
+    """
+
+    rest: bytes
+    most_x: int
+    most_y: int
+    most_z: int
+    size: Dimensions
+    given: object
 
 
 class DispatchPlan:
     """A kernel, its layout, and the launch shapes that passed the checks.
 
     Attributes:
-        argument_count: arguments of the kernel; negative before the first dispatch.
-        numbers, addresses: take those out of the arguments that are numbers and those that are pointers.
-        number_types, pack_head: the types of the numbers that came last, and what makes the kernarg block of such.
-        places: what the pointers of a dispatch are, by their buffers, where all are whole.
-        given, accepted: the shape of the last dispatch, as it was given and as it was taken.
-        models: dispatches of that shape without a label, by their buffers where all are whole.
-        shapes: what was accepted, and its models, for all that were given.
+        packers: what packs arguments, by their types.
+        pack: the one of them that fitted last.
+        form: the number of the form in the command table that goes with it; None before the first dispatch.
+        by_value: the offsets of the addresses that it takes by value.
+        forms: the numbers of all its forms, by such offsets.
+        sizes: what passed the checks, as it was given.
     """
 
-    __slots__ = (
-        "accepted",
-        "addresses",
-        "argument_count",
-        "executable",
-        "export",
-        "given",
-        "key",
-        "layout",
-        "models",
-        "name",
-        "number_types",
-        "numbers",
-        "pack_head",
-        "packers",
-        "places",
-        "shapes",
-    )
+    __slots__ = ("by_value", "executable", "export", "form", "forms", "layout", "name", "pack", "packers", "sizes")
 
     def __init__(self, executable: Any, export: Any) -> None:
         self.executable = executable
-        self.key = id(executable)
         self.export = export.verified
         self.name: str = export.name
         self.layout = self.export.layout
-        self.packers: dict[tuple[type, ...], Packer | None] = self.layout.packers
-        self.argument_count = -1
-        self.numbers: Getter = tuple
-        self.addresses: Getter = tuple
-        self.number_types: list[type] = []
-        self.pack_head: Callable[..., bytes] = bytes
-        self.places: dict[Memory, Pointers] = {}
-        self.models: dict[Memory, Dispatch] = {}
-        self.shapes: dict[Given, tuple[Shape, dict[Memory, Dispatch]]] = {}
-        self.given: Given = _NOTHING
-        self.accepted: Shape = ((0, 0, 0), (0, 0, 0), 0)
-
-    def takes(self, given: Given) -> bool:
-        """Whether this shape passed the checks before; if so, it is the present one now."""
-        count, size, dynamic_lds = self.given
-        if given[0] is count and given[1] is size and given[2] is dynamic_lds:
-            return True
-        known = self.shapes.get(given) if _are_plain(given) else None
-        if known is None:
-            return False
-        self.given = given
-        self.accepted, self.models = known
-        return True
-
-    def accept(self, given: Given, shape: Shape) -> None:
-        """Make a shape that has passed the checks the present one."""
-        self.given, self.accepted, self.models = _NOTHING, shape, {}
-        if _are_plain(given):
-            if len(self.shapes) == MOST_SHAPES:
-                self.shapes.clear()
-            self.given = given
-            self.shapes[given] = shape, self.models
+        self.packers: dict[tuple[type, ...], tuple[Packer, tuple[int, ...]]] = self.layout.packers
+        self.pack: Packer = _no_packer
+        self.form: int | None = None
+        self.by_value: tuple[int, ...] = ()
+        self.forms: dict[tuple[int, ...], int] = {}
+        self.sizes: dict[Given, Size] = {}
 
     def clear(self) -> None:
-        """Forget everything about buffers."""
-        for known in (self.places, self.models, self.shapes):
-            known.clear()
+        """Forget everything about the resources of the recording."""
+        self.form = None
+        self.forms.clear()
+
+    def accept(self, given: Given, count: Dimensions, limits: DeviceLimits | None, validate: bool) -> Size:
+        """The workgroup size and the LDS of a call, checked together with its count, and remembered where they stay
+        what they are.
+
+        Raises:
+            InvalidArgumentError, OutOfRangeError: the kernel or the device cannot run it.
+        """
+        lds = integer(given[1], "dynamic_lds")
+        size = workgroup_size(self.export, given[0])
+        x = y = z = LARGEST_GRID
+        if validate:
+            self.check((count, size, lds), limits)
+            x, y, z = (largest_grid(limits) // extent for extent in size)
+        accepted = Size(_pack_rest(*size, lds), x, y, z, size, given[0])
+        if all(map(is_plain, given)):
+            if len(self.sizes) == MOST_SIZES:
+                self.sizes.clear()
+            self.sizes[given] = accepted
+        return accepted
 
     def check(self, shape: Shape, limits: DeviceLimits | None) -> None:
         """Refuse a shape that the kernel or the device cannot run."""
@@ -116,12 +113,15 @@ class DispatchPlan:
         return f"argument {labels[0]}" if labels else f"the argument at byte {offset}"
 
 
-def _are_plain(given: Given) -> bool:
-    """Whether a shape is what it seems and stays so: no bool, no number of another type, no list."""
-    for value in given:
-        if type(value) is tuple:
-            if not all(type(each) is int for each in value):
-                return False
-        elif value is not None and type(value) is not int:
-            return False
-    return True
+def is_plain(value: object) -> bool:
+    """Whether a size is what it seems and stays so: no bool, no number of another type, no list."""
+    if type(value) is tuple:
+        return tuple(map(type, value)) in _INTS
+    return value is None or type(value) is int
+
+
+_INTS = frozenset({(int,), (int, int), (int, int, int)})
+
+
+def _no_packer(*_: object) -> None:
+    """Before the first dispatch."""

@@ -1,70 +1,47 @@
-"""Dispatches: from a call's arguments to a command value, or to None where there is no workgroup (R4)."""
+"""Dispatches: from a call's arguments to a form and a block, or to None where there is no workgroup (R4)."""
 
 from __future__ import annotations
 
-import struct
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from hipgraph_cb.code_object.packing import COUNT, Unpackable
 from hipgraph_cb.errors import HipGraphError, InvalidArgumentError, OutOfRangeError
-from hipgraph_cb.recording.bindings import COUNTS_ALIGNMENT
-from hipgraph_cb.recording.commands import Dispatch, DispatchIndirect, Location, Pointers, Range
-from hipgraph_cb.recording.dispatch_plan import DispatchPlan, Memory, Shape
+from hipgraph_cb.recording.commands import DispatchIndirect, Location, Pointers, Range
+from hipgraph_cb.recording.commands.dispatch import COUNTS_ALIGNMENT, COUNTS_SIZE
+from hipgraph_cb.recording.dispatch_plan import DispatchPlan, is_plain
+from hipgraph_cb.recording.forms import WORD, LaunchForm, write_word
 from hipgraph_cb.recording.push_constants import PushedArguments
 from hipgraph_cb.recording.resource_builder import ResourceBuilder
 from hipgraph_cb.recording.validation import check_list, integer, text
-from hipgraph_cb.recording.workgroups import dimensions, workgroup_size
+from hipgraph_cb.recording.workgroups import LARGEST_GRID, check_grid, dimensions, workgroup_size
 
 if TYPE_CHECKING:
     from hipgraph_cb.code_object.kernel_args import PackedArguments
     from hipgraph_cb.code_object.limits import DeviceLimits
+    from hipgraph_cb.recording.command_table import CommandTable
 
-COUNTS_SIZE = 12
-"""Bytes of the workgroup counts of an indirect dispatch: x, y, z as 32-bit numbers."""
-NO_ACCESSES: tuple[()] = ()
-_new = tuple.__new__
-"""Makes a named tuple without the call of its own constructor, which costs as much again."""
+Accesses = tuple[tuple[Location, bool, bool], ...]
+PackedShape = tuple[int, int, int, bytes]
+"""Workgroup counts, and what else stands in a block for a shape."""
 
 
 class DispatchMaker:
-    """Makes the dispatches of one command buffer."""
+    """Makes the dispatches of one command buffer.
 
-    __slots__ = ("_ids", "_limits", "_pairs", "_plans", "_plans_by_export", "_resources")
+    Attributes:
+        pushed: what dispatches without arguments take.
+    """
 
-    def __init__(self, resources: ResourceBuilder, limits: DeviceLimits | None) -> None:
+    __slots__ = ("_limits", "_plans", "_plans_by_name", "_resources", "_table", "pushed")
+
+    def __init__(self, resources: ResourceBuilder, table: CommandTable, limits: DeviceLimits | None) -> None:
+        self.pushed = PushedArguments()
         self._resources = resources
-        self._pairs = resources.pairs
-        self._ids = resources.ids
+        self._table = table
         self._limits = limits
-        self._plans: dict[tuple[int, str], DispatchPlan] = {}
-        self._plans_by_export: dict[int, tuple[DispatchPlan, object]] = {}
-
-    def repeated(
-        self,
-        export: Any,
-        workgroup_count: object,
-        size: object,
-        args: Sequence[object],
-        dynamic_lds: object,
-        label: str | None,
-    ) -> tuple[Dispatch, bytes] | None:
-        """What `make` makes, as a model without a label and a kernarg block, if it made the like of it before: the same
-        kernel and shape, numbers of the same types, and whole buffers that came together. Else None."""
-        try:
-            plan = self._plans_by_export[id(export)][0]
-            given_count, given_size, given_lds = plan.given
-            if (
-                workgroup_count is not given_count or size is not given_size or dynamic_lds is not given_lds
-            ) and not plan.takes((workgroup_count, size, dynamic_lds)):
-                return None
-            if len(args) != plan.argument_count or (label is not None and type(label) is not str):
-                return None
-            numbers = plan.numbers(args)
-            if list(map(type, numbers)) != plan.number_types:
-                return None
-            return plan.models[plan.addresses(args)], plan.pack_head(*numbers)
-        except (KeyError, TypeError, struct.error, OverflowError):
-            return None  # `make` says what is wrong, if anything is
+        self._plans: dict[object, DispatchPlan] = {}
+        self._plans_by_name: dict[tuple[int, str], DispatchPlan] = {}
 
     def make(
         self,
@@ -77,38 +54,50 @@ class DispatchMaker:
         dynamic_lds: object,
         reads: Sequence[object] | None,
         writes: Sequence[object] | None,
-        pushed: PushedArguments | None,
         label: str | None,
-    ) -> Dispatch | None:
+    ) -> tuple[int, bytes] | None:
         """See `CommandBuffer.dispatch`."""
         if label is not None:
             text(label)
-        if type(args) is not list or bindings is not None or reads is not None or writes is not None:
+        if args.__class__ is not list or not (bindings is reads is writes is None):
             _check_lists(args, bindings, reads, writes)
-        known = self._plans_by_export.get(id(export))
-        plan = self._plan(export) if known is None else known[0]
-        given = workgroup_count, size, dynamic_lds
-        if not plan.takes(given):
-            shape = self._shape(plan, *given)
-            if shape is None:
-                return None
-            plan.accept(given, shape)
-        memory = None
-        if pushed is not None:
-            block, pointers = self._placed(plan, pushed.pack(plan.layout))
-        elif bindings is None and constants is None:
-            block, pointers, memory = self._packed(plan, () if args is None else args)
+        try:
+            plan = self._plans[export]
+        except (KeyError, TypeError):
+            plan = self._plan(export)
+        if workgroup_count.__class__ is int and 0 < workgroup_count <= LARGEST_GRID:
+            x, y, z = workgroup_count, 1, 1
         else:
-            block, pointers = self._placed(plan, _pack_hal(plan, args, bindings, constants))
-        executable = self._ids.get(plan.key)
-        if executable is None:
-            executable = self._resources.executable(plan.executable)
-        accesses = NO_ACCESSES if reads is None and writes is None else self._accesses(reads or (), writes or ())
-        count, taken, lds = plan.accepted
-        command = _new(Dispatch, (executable, plan.name, count, taken, lds, block, pointers, accesses, label))
-        if memory is not None and not accesses:
-            plan.models[memory] = command if label is None else command._replace(label=None)
-        return command
+            x, y, z = dimensions(workgroup_count, "workgroup_count")
+            if not (x and y and z):
+                _check_unused(size, dynamic_lds)
+                return None
+        try:
+            accepted = plan.sizes[size, dynamic_lds]
+        except (KeyError, TypeError):
+            accepted = None
+        if accepted is None or not (accepted.given is size or is_plain(size)) or dynamic_lds.__class__ is not int:
+            accepted = plan.accept((size, dynamic_lds), (x, y, z), self._limits, self._resources.validate)
+        rest, most_x, most_y, most_z, taken, _ = accepted
+        if x > most_x or y > most_y or z > most_z:
+            check_grid((x, y, z), taken, self._limits)
+        block = None
+        if args is not None and bindings is constants is None:
+            try:
+                block = plan.pack(args, self._resources, x, y, z, rest)
+            except (HipGraphError, *Unpackable):
+                pass  # the rules say what is wrong, if anything is
+            form = plan.form
+            if block is None:
+                form, block = self._packed(plan, args, (x, y, z, rest))
+            elif form is None:
+                form = self._form(plan, plan.by_value)
+        else:
+            packed = self._arguments(plan, args, bindings, constants)
+            form, block = self._placed(plan, packed, (x, y, z, rest))
+        if reads is writes is None:
+            return form, block
+        return self._with_accesses(form, block, self._accesses(reads or (), writes or ()))
 
     def make_indirect(
         self,
@@ -121,7 +110,6 @@ class DispatchMaker:
         dynamic_lds: object,
         reads: Sequence[object] | None,
         writes: Sequence[object] | None,
-        pushed: PushedArguments | None,
         label: str | None,
     ) -> DispatchIndirect:
         """See `CommandBuffer.dispatch_indirect`."""
@@ -132,16 +120,11 @@ class DispatchMaker:
         taken, lds = workgroup_size(plan.export, size), integer(dynamic_lds, "dynamic_lds")
         if self._resources.validate:
             plan.check(((1, 1, 1), taken, lds), self._limits)
-        if pushed is not None:
-            packed = pushed.pack(plan.layout)
-        elif bindings is None and constants is None:
-            packed = plan.layout.pack(() if args is None else args)
-        else:
-            packed = _pack_hal(plan, args, bindings, constants)
-        block, pointers = self._placed(plan, packed)
+        packed = self._arguments(plan, args, bindings, constants)
+        pointers: Pointers = tuple([(offset, self._place(plan, offset, value)) for offset, value in packed.pointers])
         executable = self._resources.executable(plan.executable)
         accesses = self._accesses(reads or (), writes or ())
-        return DispatchIndirect(executable, plan.name, counts, taken, lds, block, pointers, accesses, label)
+        return DispatchIndirect(executable, plan.name, counts, taken, lds, packed.block, pointers, accesses, label)
 
     def _counts(self, value: object) -> Location:
         """The 12 bytes of workgroup counts."""
@@ -162,44 +145,81 @@ class DispatchMaker:
             return Range(place.resource, place.offset, COUNTS_SIZE)
         return place._replace(length=COUNTS_SIZE)
 
-    def _shape(self, plan: DispatchPlan, workgroup_count: object, size: object, dynamic_lds: object) -> Shape | None:
-        """The launch shape, checked; None where there is no workgroup."""
-        count = dimensions(workgroup_count, "workgroup_count")
-        lds = integer(dynamic_lds, "dynamic_lds")
-        if 0 in count:
-            if size is not None:
-                dimensions(size, "workgroup_size")
-            return None
-        shape = count, workgroup_size(plan.export, size), lds
-        if self._resources.validate:
-            plan.check(shape, self._limits)
-        return shape
+    def _packed(self, plan: DispatchPlan, values: Sequence[object], shape: PackedShape) -> tuple[int, bytes]:
+        """Form and block of arguments in the kernel's own order, of other types than those that came last."""
+        types = tuple(map(type, values))
+        known = plan.packers.get(types) or plan.layout.packer(types)
+        if known is not None:
+            plan.pack, plan.by_value = known
+            plan.form = plan.forms.get(plan.by_value)
+            try:
+                block = plan.pack(values, self._resources, *shape)
+            except (HipGraphError, *Unpackable):
+                block = None  # said below
+            if block is not None:
+                return self._form(plan, plan.by_value), block
+        packed = plan.layout.pack(values)
+        by_value = _by_value(plan, packed)
+        if by_value:
+            plan.layout.packer(types, by_value)  # for the next one
+        return self._placed(plan, packed, shape)
 
-    def _packed(self, plan: DispatchPlan, values: Sequence[object]) -> tuple[bytes, Pointers, Memory | None]:
-        """Block and pointers of arguments in the kernel's own order, and the buffers where all of them are whole."""
-        block, pointers = self._placed(plan, plan.layout.pack(values))
-        packer = plan.packers.get(tuple(map(type, values)))
-        if packer is None:
-            return block, pointers, None
-        plan.argument_count, plan.numbers, plan.addresses = len(values), packer.numbers, packer.addresses
-        plan.number_types, plan.pack_head = list(map(type, packer.numbers(values))), packer.pack_head
-        memory = packer.addresses(values)
-        if not all(value is None or id(value) in self._pairs for value in memory):
-            return block, pointers, None
-        return block, plan.places.setdefault(memory, pointers), memory
+    def _arguments(
+        self,
+        plan: DispatchPlan,
+        args: Sequence[object] | None,
+        bindings: Sequence[object] | None,
+        constants: Sequence[int] | None,
+    ) -> PackedArguments:
+        """What was given, or else pushed, by the rules of the kernel's layout."""
+        packed: PackedArguments
+        if args is bindings is constants is None and self.pushed:
+            packed = self.pushed.pack(plan.layout)
+        elif bindings is None and constants is None:
+            packed = plan.layout.pack(() if args is None else args)
+        else:
+            packed = _pack_hal(plan, args, bindings, constants)
+        return packed
 
-    def _placed(self, plan: DispatchPlan, packed: PackedArguments) -> tuple[bytes, Pointers]:
-        """Packed arguments, and where each of their pointers leads."""
-        return packed.block, tuple([self._place(plan, offset, value) for offset, value in packed.pointers])
+    def _placed(self, plan: DispatchPlan, packed: PackedArguments, shape: PackedShape) -> tuple[int, bytes]:
+        """Form and block of packed arguments, with the word of each pointer in its place."""
+        x, y, z, rest = shape
+        size = plan.layout.block_size
+        block = bytearray(packed.block[:size].ljust(size, b"\0"))
+        for offset, value in packed.pointers:
+            write_word(block, offset, self._resources.place(self._place(plan, offset, value)))
+        return self._form(plan, _by_value(plan, packed)), b"".join((block, COUNT.pack(x, y, z), rest))
 
-    def _place(self, plan: DispatchPlan, offset: int, value: object) -> tuple[int, Location]:
-        """Where the pointer at `offset` leads; the pair of an offset and a whole buffer is made once."""
+    def _place(self, plan: DispatchPlan, offset: int, value: object) -> Location:
+        """Where the pointer at `offset` leads."""
         try:
-            place = self._resources.locate(value, "a pointer argument")
+            return self._resources.locate(value, "a pointer argument")
         except HipGraphError as error:
             raise error.located(plan.parameter(offset)) from None
-        known = self._pairs.get(id(value))
-        return (offset, place) if known is None else known.setdefault(offset, (offset, place))
+
+    def _form(self, plan: DispatchPlan, by_value: tuple[int, ...]) -> int:
+        """The number of the kernel's form, which names the executable.
+
+        Args:
+            by_value: the offsets of addresses that are given for values.
+        """
+        number = plan.forms.get(by_value)
+        if number is None:
+            layout = plan.layout
+            executable = self._resources.executable(plan.executable)
+            facts = layout.size, layout.block_size, layout.pointer_offsets(by_value)
+            form = LaunchForm(executable, plan.name, *facts)
+            number = plan.forms[by_value] = self._table.form(form.key, form)
+        if by_value == plan.by_value:
+            plan.form = number
+        return number
+
+    def _with_accesses(self, number: int, block: bytes, accesses: Accesses) -> tuple[int, bytes]:
+        """The same with declared accesses, whose places stand behind the shape."""
+        plain: Any = self._table.forms[number]
+        form = plain.with_accesses(tuple([(reads, writes) for _, reads, writes in accesses]))
+        words = [self._resources.place(place).to_bytes(WORD, "little") for place, _, _ in accesses]
+        return self._table.form(form.key, form), b"".join((block, *words))
 
     def _accesses(self, reads: Sequence[object], writes: Sequence[object]) -> tuple[tuple[Location, bool, bool], ...]:
         locate = self._resources.locate
@@ -219,12 +239,25 @@ class DispatchMaker:
             raise InvalidArgumentError(
                 "export is no kernel", found=type(export).__name__, allowed='an Export, such as executable["saxpy"]'
             ) from None
-        plan = self._plans.get(key)
+        plan = self._plans_by_name.get(key)
         if plan is None:
-            plan = self._plans[key] = DispatchPlan(executable, export)
+            plan = self._plans_by_name[key] = DispatchPlan(executable, export)
             self._resources.caches.append(plan)
-        self._plans_by_export[id(export)] = (plan, export)
+        if export.__hash__ is not None:
+            self._plans[export] = plan
         return plan
+
+
+def _by_value(plan: DispatchPlan, packed: PackedArguments) -> tuple[int, ...]:
+    by_value = plan.layout.addresses_by_value
+    return tuple([offset for offset, _ in packed.pointers if offset in by_value])
+
+
+def _check_unused(size: object, dynamic_lds: object) -> None:
+    """What a dispatch without workgroups is still refused for."""
+    integer(dynamic_lds, "dynamic_lds")
+    if size is not None:
+        dimensions(size, "workgroup_size")
 
 
 def _check_lists(args: object, bindings: object, reads: object, writes: object) -> None:

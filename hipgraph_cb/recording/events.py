@@ -65,7 +65,7 @@ class EventStates:
 def event_use(recording: Recording) -> EventUse:
     """What a recording does to events, nested recordings included."""
     states = EventStates()
-    for command in recording.commands:
+    for command in recording:
         states.enter(command, nested_in(recording, command))
     return EventUse(frozenset(states.awaited), states.outcomes)
 

@@ -1,8 +1,7 @@
 """Who reads and writes what: barriers that are missing, and barriers that order nothing.
 
-What a transfer does to memory is known. What a kernel does is known where the caller declares it, where the metadata
-states an access, and for pointers to const; elsewhere a pointer counts as read and written and every finding that rests
-on it is only possible. A kernel is taken to stay within the ranges that it is given. Different slots are taken to hold
+Where it is not known what a kernel does to memory, every finding that rests on it is only possible (`accesses`). A
+kernel is taken to stay within the ranges that it is given. Different slots are taken to hold
 different memory, since only the binding table knows better.
 """
 
@@ -15,33 +14,13 @@ from enum import Enum
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from hipgraph_cb.recording.bindings import substitute
-from hipgraph_cb.recording.commands import (
-    VERBS,
-    Copy,
-    Dispatch,
-    DispatchIndirect,
-    ExecuteCommands,
-    Fill,
-    Location,
-    Range,
-    SlotRange,
-    Update,
-)
+from hipgraph_cb.recording.accesses import AccessReader
+from hipgraph_cb.recording.commands import Access, Location, Range, SlotRange, type_of
 from hipgraph_cb.recording.overlaps import Class, Overlap, Span, overlaps
 from hipgraph_cb.recording.validation import LARGEST
 
 if TYPE_CHECKING:
     from hipgraph_cb.recording.recording import Recording
-
-
-class Access(NamedTuple):
-    """What a command does to a place in memory; `known` False: it may do less than this."""
-
-    place: Location
-    reads: bool
-    writes: bool
-    known: bool = True
 
 
 class HazardKind(Enum):
@@ -111,77 +90,6 @@ Finding = MissingBarrier | IdleBarrier
 
 MOST_KERNELS = 32
 """Findings tell kernels apart while a recording has this many: beyond, they would be as many as pairs of kernels."""
-
-_STATED = {"read_only": (True, False), "write_only": (False, True), "read_write": (True, True)}
-
-
-class AccessReader:
-    """What each command of a recording does to memory."""
-
-    def __init__(self, recording: Recording) -> None:
-        self._recording = recording
-        self._parameters: dict[tuple[int, str], dict[int, Any]] = {}
-        self._nested: dict[int, list[Access]] = {}
-
-    def of(self, index: int) -> list[Access]:
-        """The accesses of one command."""
-        command = self._recording[index]
-        if isinstance(command, Dispatch):
-            return self._of_dispatch(command)
-        if isinstance(command, Copy):
-            return [Access(command.source, True, False), Access(command.target, False, True)]
-        if isinstance(command, (Fill, Update)):
-            return [Access(command.target, False, True)]
-        if isinstance(command, DispatchIndirect):
-            return [Access(command.workgroup_count, True, False), *self._of_dispatch(command)]
-        if isinstance(command, ExecuteCommands):
-            return self._of_nested(command)
-        return []
-
-    def _of_nested(self, command: ExecuteCommands) -> list[Access]:
-        """What the commands of a nested recording do, in places of this one."""
-        nested = self._recording.resources.recordings[command.recording].recording
-        known = self._nested.get(command.recording)
-        if known is None:
-            reader = AccessReader(nested)
-            known = self._nested[command.recording] = [
-                access for index in range(len(nested)) for access in reader.of(index)
-            ]
-        placed = ((substitute(command, access.place), access) for access in known)
-        return list(dict.fromkeys(access._replace(place=place) for place, access in placed if place is not None))
-
-    def _of_dispatch(self, command: Dispatch | DispatchIndirect) -> list[Access]:
-        declared = _merged(command.accesses)
-        accesses = [Access(place, reads, writes) for place, (reads, writes) in declared.items()]
-        parameters = self._parameters_of(command)
-        for offset, place in command.pointers:
-            if place not in declared:
-                accesses.append(_by_metadata(parameters[offset], place))
-        return accesses
-
-    def _parameters_of(self, command: Dispatch | DispatchIndirect) -> dict[int, Any]:
-        key = command.executable, command.export
-        known = self._parameters.get(key)
-        if known is None:
-            verified = self._recording.resources.executables[command.executable].verified
-            parameters = verified.exports[command.export].layout.parameters
-            known = self._parameters[key] = {parameter.offset: parameter for parameter in parameters}
-        return known
-
-
-def _merged(accesses: Sequence[tuple[Location, bool, bool]]) -> dict[Location, tuple[bool, bool]]:
-    merged: dict[Location, tuple[bool, bool]] = {}
-    for place, reads, writes in accesses:
-        before = merged.get(place, (False, False))
-        merged[place] = (before[0] or reads, before[1] or writes)
-    return merged
-
-
-def _by_metadata(parameter: Any, place: Location) -> Access:
-    if parameter.is_const:
-        return Access(place, True, False)
-    stated = _STATED.get(parameter.access or "")
-    return Access(place, True, True, known=False) if stated is None else Access(place, *stated)
 
 
 def findings(recording: Recording, *, certain_only: bool = False) -> Iterator[Finding]:
@@ -256,11 +164,11 @@ class MissingBarriers:
 
 def _kinds(recording: Recording) -> list[str]:
     """What to call each command: its kernel, or the call that records it."""
-    launches = (Dispatch, DispatchIndirect)
-    commands = recording.stored.models
-    by_name = len({command.export for command in commands if isinstance(command, launches)}) <= MOST_KERNELS
+    commands: list[Any] = list(recording)
+    exports = {command.export for command in commands if type_of(command).launches_kernel}
+    by_name = len(exports) <= MOST_KERNELS
     return [
-        f"kernel {command.export}" if by_name and isinstance(command, launches) else VERBS[type(command)]
+        f"kernel {command.export}" if by_name and type_of(command).launches_kernel else type_of(command).verb
         for command in commands
     ]
 

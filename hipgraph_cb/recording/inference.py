@@ -10,9 +10,9 @@ from __future__ import annotations
 
 from bisect import bisect_left
 
-from hipgraph_cb.recording.commands import Location, SlotRange
+from hipgraph_cb.recording.accesses import AccessReader
+from hipgraph_cb.recording.commands import Access, Location, SlotRange
 from hipgraph_cb.recording.dependencies import Dependencies
-from hipgraph_cb.recording.hazards import Access, AccessReader
 from hipgraph_cb.recording.order import dependencies_of
 from hipgraph_cb.recording.recording import Recording
 from hipgraph_cb.recording.validation import LARGEST
@@ -55,7 +55,7 @@ def ordered_by_events(recording: Recording) -> Recording:
 def with_dependencies(recording: Recording, dependencies: Dependencies) -> Recording:
     """The recording with dependencies of its commands' own instead of layers."""
     return Recording(
-        recording.stored,
+        recording.table,
         layer_starts=range(len(recording)),
         resources=recording.resources,
         binding_capacity=recording.binding_capacity,

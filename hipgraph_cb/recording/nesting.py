@@ -6,7 +6,7 @@ holds everything that has to be there, and what both touch has one id.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from hipgraph_cb.errors import (
@@ -17,27 +17,13 @@ from hipgraph_cb.errors import (
     ResourceExhaustedError,
 )
 from hipgraph_cb.recording.bindings import BoundRange, check_bound
-from hipgraph_cb.recording.commands import (
-    Command,
-    Copy,
-    Dispatch,
-    DispatchIndirect,
-    ExecuteCommands,
-    Location,
-    Range,
-    ResetEvent,
-    SignalEvent,
-    SlotRange,
-    WaitEvents,
-)
+from hipgraph_cb.recording.commands import ExecuteCommands, Location, Range, SlotRange
 from hipgraph_cb.recording.recording import Recording
 from hipgraph_cb.recording.resource_builder import ResourceBuilder
 from hipgraph_cb.recording.validation import check_list, text
 
 DEEPEST_NESTING = 16
 """Recordings within recordings: the drivers below recurse, and nobody has come near."""
-
-Ids = Mapping[int, int]
 
 
 def make_execute(
@@ -156,7 +142,7 @@ def _with_ids(resources: ResourceBuilder, nested: Recording, ids: dict[int, int]
         inner = entry.recording
         ids[key] = resources.recording(inner, lambda each: _with_ids(resources, each, ids)).id
     return Recording(
-        [_renamed(command, ids) for command in nested],
+        nested.table.with_ids(ids),
         layer_starts=nested.layer_starts,
         resources=resources.part(sorted(set(ids.values()))),
         binding_capacity=nested.binding_capacity,
@@ -164,30 +150,3 @@ def _with_ids(resources: ResourceBuilder, nested: Recording, ids: dict[int, int]
         groups=nested.groups,
         dependencies=nested.dependencies,
     )
-
-
-def _renamed(command: Command, ids: Ids) -> Command:
-    """The command with other resource ids."""
-    if isinstance(command, (Dispatch, DispatchIndirect)):
-        changed = command._replace(
-            executable=ids[command.executable],
-            pointers=tuple((offset, _moved(place, ids)) for offset, place in command.pointers),
-            accesses=tuple((_moved(place, ids), reads, writes) for place, reads, writes in command.accesses),
-        )
-        if isinstance(changed, DispatchIndirect):
-            changed = changed._replace(workgroup_count=_moved(changed.workgroup_count, ids))
-        return changed
-    if isinstance(command, ExecuteCommands):
-        places = tuple(None if place is None else _moved(place, ids) for place in command.bindings)
-        return command._replace(recording=ids[command.recording], bindings=places)
-    if isinstance(command, (SignalEvent, ResetEvent)):
-        return command._replace(event=ids[command.event])
-    if isinstance(command, WaitEvents):
-        return command._replace(events=tuple(ids[event] for event in command.events))
-    if isinstance(command, Copy):
-        return command._replace(source=_moved(command.source, ids), target=_moved(command.target, ids))
-    return command._replace(target=_moved(command.target, ids))
-
-
-def _moved(place: Location, ids: Ids) -> Location:
-    return place._replace(resource=ids[place.resource]) if isinstance(place, Range) else place

@@ -95,7 +95,7 @@ def dependencies_of(recording: Recording, conflicts_of: Callable[[int, bool], Co
     starts = frozenset(recording.layer_starts[1:])
     recordings = recording.resources.recordings
     result = []
-    for index, command in enumerate(recording.commands):
+    for index, command in enumerate(recording):
         is_behind_barrier = index in starts
         if is_behind_barrier:
             order.barrier()

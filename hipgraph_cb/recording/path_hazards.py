@@ -10,8 +10,9 @@ from bisect import bisect_left
 from collections.abc import Collection
 from typing import TYPE_CHECKING
 
-from hipgraph_cb.recording.commands import ResetEvent
-from hipgraph_cb.recording.hazards import Access, AccessReader, MissingBarrier, MissingBarriers
+from hipgraph_cb.recording.accesses import AccessReader
+from hipgraph_cb.recording.commands import Access, ResetEvent
+from hipgraph_cb.recording.hazards import MissingBarrier, MissingBarriers
 from hipgraph_cb.recording.inference import enter
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, overload
 from hipgraph_cb.errors import InvalidArgumentError, NoSuchIndexError, OutOfRangeError
 from hipgraph_cb.recording import formats
 from hipgraph_cb.recording.bindings import SlotUse, slot_uses
-from hipgraph_cb.recording.command_store import CommandStore
+from hipgraph_cb.recording.command_table import CommandTable
 from hipgraph_cb.recording.commands import Command, Location, SlotRange, content
 from hipgraph_cb.recording.dependencies import (
     Dependencies,
@@ -40,7 +40,7 @@ class Recording(Sequence[Command]):
     code. Labels and the live objects behind the resource table do not count.
 
     Attributes:
-        stored: the commands as they are kept; see `recording.stored`.
+        table: the commands as they are kept; one of its own type is made when somebody asks for it.
         layer_starts: the index of each layer's first command: 0, then the first command behind each barrier that
             orders anything. With `dependencies`, every command is a layer of its own: whoever knows only of layers
             keeps the order of the calls.
@@ -54,7 +54,7 @@ class Recording(Sequence[Command]):
 
     def __init__(
         self,
-        commands: Sequence[Command] | CommandStore,
+        commands: Sequence[Command] | CommandTable,
         *,
         layer_starts: Sequence[int] = (),
         resources: ResourceTable | None = None,
@@ -63,8 +63,8 @@ class Recording(Sequence[Command]):
         groups: Sequence[Group] = (),
         dependencies: Dependencies | None = None,
     ) -> None:
-        self.stored = commands if isinstance(commands, CommandStore) else CommandStore(commands)
-        self.layer_starts = tuple(layer_starts) or ((0,) if self.stored else ())
+        self.table = commands if isinstance(commands, CommandTable) else CommandTable(commands)
+        self.layer_starts = tuple(layer_starts) or ((0,) if len(self.table) else ())
         self.dependencies = dependencies
         self.resources = ResourceTable() if resources is None else resources
         self.binding_capacity = binding_capacity
@@ -82,8 +82,9 @@ class Recording(Sequence[Command]):
 
     @cached_property
     def commands(self) -> tuple[Command, ...]:
-        """What was recorded; a command's index is its position. They are made when they are first asked for."""
-        return tuple(self.stored)
+        """What was recorded; a command's index is its position. They are kept from when they are first asked for, where
+        `recording[index]` makes one each time."""
+        return tuple(self.table)
 
     @cached_property
     def layers(self) -> tuple[tuple[int, ...], ...]:
@@ -123,7 +124,7 @@ class Recording(Sequence[Command]):
     @cached_property
     def kinds(self) -> frozenset[type[Command]]:
         """The types of its commands, those of nested recordings not included."""
-        return frozenset(map(type, self.stored.models))
+        return self.table.kinds
 
     @cached_property
     def event_use(self) -> EventUse:
@@ -146,7 +147,7 @@ class Recording(Sequence[Command]):
     def __getitem__(self, index: slice) -> tuple[Command, ...]: ...
     def __getitem__(self, index: int | slice) -> Command | tuple[Command, ...]:
         try:
-            return self.commands[index]
+            rows = range(len(self.table))[index]
         except TypeError:
             raise InvalidArgumentError(
                 "recording[...]: not an index", found=type(index).__name__, allowed="a whole number or a slice"
@@ -155,12 +156,13 @@ class Recording(Sequence[Command]):
             raise NoSuchIndexError(
                 "recording[...]: no such command", found=str(index), allowed=f"0 to {len(self) - 1}"
             ) from None
+        return self.table[rows] if isinstance(rows, int) else tuple(map(self.table.__getitem__, rows))
 
     def __len__(self) -> int:
-        return len(self.stored)
+        return len(self.table)
 
     def __iter__(self) -> Iterator[Command]:
-        return iter(self.commands)
+        return iter(self.table)
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Recording):
@@ -173,7 +175,7 @@ class Recording(Sequence[Command]):
     @property
     def content(self) -> tuple[object, ...]:
         """What counts for equality."""
-        commands = tuple(content(command) for command in self.commands)
+        commands = tuple(content(command) for command in self)
         return commands, self.layer_starts, self.dependencies, self.binding_capacity, self.resources.facts()
 
     def __repr__(self) -> str:
@@ -196,7 +198,7 @@ class Recording(Sequence[Command]):
     def where(self, index: int) -> str:
         """How messages call a command: its index, its label, its debug groups, the recording's label."""
         groups = self.group_paths[index] if self.groups else ()
-        return command_place(index, self.stored[index].label, groups, self.label)
+        return command_place(index, self.table.labels.get(index), groups, self.label)
 
     def describe_place(self, place: Location) -> str:
         """How messages and exports call a place: its name and `[start:end]`, with no end where a binding sets it."""
@@ -320,7 +322,7 @@ class Recording(Sequence[Command]):
         inside = [layer - start for layer in self.layer_starts if start < layer < stop]
         groups = [group._replace(start=max(group.start, start), stop=min(group.stop, stop)) for group in self.groups]
         return self._changed(
-            commands=self.commands[start:stop],
+            commands=self.table.part(start, stop),
             layer_starts=(0, *inside) if start < stop else (),
             groups=[
                 group._replace(start=group.start - start, stop=group.stop - start)
@@ -333,7 +335,7 @@ class Recording(Sequence[Command]):
     def _changed(self, **changes: Any) -> Recording:
         """A recording that differs in the named arguments of the constructor."""
         facts = {
-            "commands": self.stored,
+            "commands": self.table,
             "layer_starts": self.layer_starts,
             "resources": self.resources,
             "binding_capacity": self.binding_capacity,

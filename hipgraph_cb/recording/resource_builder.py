@@ -19,9 +19,14 @@ from hipgraph_cb.recording.resources import (
 from hipgraph_cb.recording.validation import check_open, check_owner, check_slot, check_within, integer
 
 if TYPE_CHECKING:
+    from hipgraph_cb.recording.command_table import CommandTable
     from hipgraph_cb.recording.recording import Recording
 
 BUFFER_KINDS = "a Buffer, a BufferView or a Slot"
+
+
+MOST_REMEMBERED = 1 << 14
+"""Views and slots whose places are remembered; buffers are remembered all."""
 
 
 class Cache(Protocol):
@@ -30,20 +35,22 @@ class Cache(Protocol):
     def clear(self) -> None: ...
 
 
-class ResourceBuilder:
+class ResourceBuilder(dict["object | None", int]):
     """Gives ids to buffers, executables, events and recordings in the order of first use and keeps the objects alive.
 
     Objects are told apart by identity. That is safe because every object with an id is held by a strong reference.
+
+    It is a mapping, from objects that stand for memory to the words of their bytes, found or made; null pointers have
+    the word 0.
 
     Attributes:
         owner: the device that everything must belong to, or None.
         binding_capacity: slots must lie below it.
         validate: whether ranges are checked.
+        places: what the words in blocks stand for.
         whole: the whole range of every known buffer, by the identity of the buffer.
-        pairs: for every known buffer, by its identity: offset in a kernarg block -> that offset and the whole buffer.
-            They are made once, since a recording holds few of them and the garbage collector looks at every one.
         ids: of every known object, by its identity.
-        entries: what was collected, by id; their number is the mark to which `rollback` returns.
+        entries: what was collected, by id.
         objects: the live object of each entry.
         caches: what others know by the identities of collected objects; emptied when one is forgotten.
     """
@@ -51,18 +58,26 @@ class ResourceBuilder:
     __slots__ = (
         "_has_imports",
         "_imports",
+        "_mark",
+        "_marked",
+        "_table",
         "binding_capacity",
         "caches",
         "entries",
         "ids",
         "objects",
         "owner",
-        "pairs",
+        "places",
         "validate",
         "whole",
     )
 
-    def __init__(self, *, owner: object = None, binding_capacity: int = 0, validate: bool = True) -> None:
+    def __init__(
+        self, table: CommandTable, *, owner: object = None, binding_capacity: int = 0, validate: bool = True
+    ) -> None:
+        self._table = table
+        self.places = table.places
+        self._forget_words()
         self.owner = owner
         self.binding_capacity = binding_capacity
         self.validate = validate
@@ -70,22 +85,53 @@ class ResourceBuilder:
         self.objects: list[Any] = []
         self.ids: dict[int, int] = {}
         self.whole: dict[int, Range] = {}
-        self.pairs: dict[int, dict[int, tuple[int, Location]]] = {}
         self.caches: list[Cache] = []
         self._has_imports = False
         self._imports: dict[int, tuple[object, Range]] = {}
+        self._marked = -1
+        self._mark = 0, 0
 
-    def rollback(self, mark: int) -> None:
-        """Forget everything that was collected since there were `mark` entries."""
-        if len(self.entries) > mark:
+    def place(self, place: Location) -> int:
+        """The word of a place."""
+        self._before_adding()
+        return self.places.add(place)
+
+    def _before_adding(self) -> None:
+        """Remember what there was before the command that is being made now."""
+        count = len(self._table.rows)
+        if self._marked != count:
+            self._marked = count
+            self._mark = len(self.entries), len(self.places)
+
+    def rollback(self) -> None:
+        """Forget everything that was collected for a command that is not recorded."""
+        if self._marked != len(self._table.rows):
+            return
+        entries, places = self._mark
+        if len(self.places) > places:
+            self._forget_words()
+            self.places.truncate(places)
+        if len(self.entries) > entries:
+            self._forget_words()
             for cache in (*self.caches, self._imports):
                 cache.clear()
-        while len(self.entries) > mark:
+        while len(self.entries) > entries:
             self.entries.pop()
             key = id(self.objects.pop())
             del self.ids[key]
             self.whole.pop(key, None)
-            self.pairs.pop(key, None)
+
+    def __missing__(self, value: Any) -> int:
+        if type(value) is int and value == 0:
+            return 0
+        word = self.place(self.locate(value, "a pointer argument"))
+        if id(value) in self.whole or len(self) < MOST_REMEMBERED:
+            self[value] = word
+        return word
+
+    def _forget_words(self) -> None:
+        self.clear()
+        self[None] = 0
 
     def table(self) -> ResourceTable:
         """What was collected, as a value."""
@@ -128,7 +174,9 @@ class ResourceBuilder:
             check_slot(value.index, self.binding_capacity)
             return SlotRange(value.index, value.offset, value.length)
         try:
-            buffer, offset, length = value.buffer, value.offset, value.length
+            buffer = value.buffer
+            if buffer is not value:
+                offset, length = value.offset, value.length
         except AttributeError:
             place = self._foreign(value)
             if place is None:
@@ -138,9 +186,9 @@ class ResourceBuilder:
                     allowed=BUFFER_KINDS,
                 ) from None
             return place
-        whole = self.whole.get(id(buffer)) or self._add_buffer(buffer)
         if buffer is value:
-            return whole
+            return self._add_buffer(buffer)
+        whole = self.whole.get(id(buffer)) or self._add_buffer(buffer)
         if self.validate:
             offset, length = integer(offset, f"offset of {name}"), integer(length, f"length of {name}")
             check_within(offset, length, whole.length, self.name(whole.resource))
@@ -169,13 +217,12 @@ class ResourceBuilder:
 
     def _add_buffer(self, buffer: Any) -> Range:
         entry = BufferEntry(len(self.entries), integer(buffer.size, "size of a buffer"), buffer.label)
-        self._check(entry.name, "buffer", buffer)
+        self._check(entry, "buffer", buffer)
         if self._has_imports or getattr(buffer, "is_imported", False):
             self._has_imports = True
             self._check_apart(entry.name, buffer)
         self._add(entry, buffer)
         whole = self.whole[id(buffer)] = Range(entry.id, 0, entry.size)
-        self.pairs[id(buffer)] = {}
         return whole
 
     def _check_apart(self, name: str, buffer: Any) -> None:
@@ -198,7 +245,7 @@ class ResourceBuilder:
             return known
         verified = executable.verified
         entry = ExecutableEntry(len(self.entries), executable.label, verified.content_hash, verified)
-        self._check(entry.name, "executable", executable)
+        self._check(entry, "executable", executable)
         self._add(entry, executable)
         return entry.id
 
@@ -212,7 +259,7 @@ class ResourceBuilder:
                 f"{name} is no event", found=f"{_short(event)} ({type(event).__name__})", allowed="device.event()"
             )
         entry = EventEntry(len(self.entries), event.label)
-        self._check(entry.name, "event", event)
+        self._check(entry, "event", event)
         self._add(entry, event)
         return entry.id
 
@@ -231,12 +278,15 @@ class ResourceBuilder:
         entry = self.entries[resource]
         return entry.recording if isinstance(entry, RecordingEntry) else None
 
-    def _check(self, name: str, kind: str, value: object) -> None:
-        check_open(kind, name, value)
-        if self.owner is not None:
-            check_owner(kind, name, getattr(value, "device", self.owner), self.owner)
+    def _check(self, entry: BufferEntry | ExecutableEntry | EventEntry, kind: str, value: Any) -> None:
+        owner = self.owner
+        device = getattr(value, "device", owner)
+        if getattr(value, "closed", False) or (owner is not None and device is not owner):
+            check_open(kind, entry.name, value)
+            check_owner(kind, entry.name, device, owner)
 
     def _add(self, entry: Entry, value: object) -> None:
+        self._before_adding()
         self.objects.append(value)
         self.ids[id(value)] = entry.id
         self.entries.append(entry)

@@ -1,4 +1,4 @@
-"""Fills, updates and copies: from a call's arguments to a command value, or to None where nothing is to be done (R4).
+"""Fills, updates and copies: from a call's arguments to a form and a block, or to None for nothing to do (R4).
 
 The order of checks is the same in all three: first what the arguments are, then whether there is anything to do,
 then where the bytes lie.
@@ -6,8 +6,14 @@ then where the bytes lie.
 
 from __future__ import annotations
 
-from hipgraph_cb.errors import InvalidArgumentError, ResourceExhaustedError
-from hipgraph_cb.recording.commands import Copy, Fill, Location, Range, SlotRange, Update
+import struct
+
+from hipgraph_cb.errors import HipGraphError, InvalidArgumentError, ResourceExhaustedError
+from hipgraph_cb.recording.command_table import CommandTable
+from hipgraph_cb.recording.commands import Location, Range, SlotRange
+from hipgraph_cb.recording.commands.fill import LONGEST_FILL
+from hipgraph_cb.recording.forms import COPY_FORM, FILL_FORMS, UPDATE_FORM
+from hipgraph_cb.recording.place_table import KIND_BITS
 from hipgraph_cb.recording.resource_builder import ResourceBuilder
 from hipgraph_cb.recording.validation import (
     check_apart,
@@ -20,43 +26,147 @@ from hipgraph_cb.recording.validation import (
     text,
 )
 
-LONGEST_FILL = 4
-"""Bytes of the longest pattern that a fill command holds: HIP's memset nodes take elements of 1, 2 and 4 bytes."""
-
 LARGEST_LONG_FILL = 1 << 26
 """A longer pattern becomes data of the whole length, up to these bytes of host memory."""
 
-
-def make_fill(
-    resources: ResourceBuilder,
-    target: object,
-    pattern: object,
-    pattern_length: object,
-    offset: object,
-    length: object,
-    label: str | None,
-) -> Fill | Update | None:
-    """See `CommandBuffer.fill_buffer`."""
-    text(label)
-    data = pattern_bytes(pattern, pattern_length)
-    place = narrow(resources, resources.locate(target, "target"), offset, length, "offset")
-    if place is None:
-        return None
-    if resources.validate:
-        check_pattern_fit(place.offset, place.length or 0, len(data))
-    if len(data) > LONGEST_FILL:
-        return _long_fill(place, data, label)
-    return Fill(place, data, label)
+Made = tuple[int, bytes]
+"""The number of a form, and a block."""
+_pack_fill = struct.Struct("<Q8s").pack
+_pack_words = struct.Struct("<QQ").pack
 
 
-def _long_fill(place: Location, pattern: bytes, label: str | None) -> Fill | Update:
-    """A pattern of 8 or 16 bytes, which no memset node takes: as the shorter pattern it may consist of, else as data.
+class TransferMaker:
+    """Makes the fills, updates and copies of one command buffer."""
+
+    __slots__ = ("_copies", "_fills", "_places", "_resources", "_table", "_updates")
+
+    def __init__(self, resources: ResourceBuilder, table: CommandTable) -> None:
+        self._resources = resources
+        self._table = table
+        self._places = table.places
+        self._fills = {length: table.form(form.key, form) for length, form in FILL_FORMS.items()}
+        self._updates = table.form(UPDATE_FORM.key, UPDATE_FORM)
+        self._copies = table.form(COPY_FORM.key, COPY_FORM)
+
+    def fill(
+        self,
+        target: object,
+        pattern: object,
+        pattern_length: object,
+        offset: object,
+        length: object,
+        label: str | None,
+    ) -> Made | None:
+        """See `CommandBuffer.fill_buffer`."""
+        if label is not None:
+            text(label)
+        data = pattern_bytes(pattern, pattern_length)
+        try:
+            word = self._resources[target]
+        except (HipGraphError, TypeError):
+            word = 0  # said below
+        places = self._places
+        if not word or offset.__class__ is not int or offset or length is not None or not places.lengths[word]:
+            word = self._narrow(word or self._word(target, "target"), offset, length, "offset")
+            if not word:
+                return None
+        size = len(data)
+        if (places.offsets[word] % size or places.lengths[word] % size) and self._resources.validate:
+            check_pattern_fit(places.offsets[word], places.lengths[word], size)
+        if size <= LONGEST_FILL:
+            return self._fills[size], _pack_fill(word, data)
+        short = _shorter(data)
+        if short is None:
+            return self._update(word, _repeated(places[word], data))
+        return self._fills[len(short)], _pack_fill(word, short)
+
+    def discard(self, target: object, offset: object, length: object, _label: str | None) -> None:
+        """See `CommandBuffer.discard_buffer`."""
+        narrow(self._resources, self._resources.locate(target, "target"), offset, length, "offset")
+
+    def update(self, target: object, data: object, offset: object, label: str | None) -> Made | None:
+        """See `CommandBuffer.update_buffer`."""
+        text(label)
+        copied = host_bytes(data)
+        word = self._narrow(self._word(target, "target"), offset, len(copied), "offset")
+        return self._update(word, copied) if word else None
+
+    def copy(
+        self,
+        source: object,
+        target: object,
+        source_offset: object,
+        target_offset: object,
+        length: object,
+        label: str | None,
+    ) -> Made | None:
+        """See `CommandBuffer.copy_buffer`."""
+        if label is not None:
+            text(label)
+        resources, places = self._resources, self._places
+        try:
+            first, second = resources[source], resources[target]
+        except (HipGraphError, TypeError):
+            first = second = 0  # said below
+        if not (first and second):
+            first, second = self._word(source, "source"), self._word(target, "target")
+        origin, place, size = first, second, places.lengths[first]
+        is_whole = source_offset == target_offset == 0 and source_offset.__class__ is target_offset.__class__ is int
+        if not (is_whole and length is None and size and size == places.lengths[second]):
+            if length is None:
+                start = integer(source_offset, "source_offset"), integer(target_offset, "target_offset")
+                length = _common_length(_rest(places[first], start[0]), _rest(places[second], start[1]))
+            origin = self._narrow(first, source_offset, length, "source_offset")
+            place = self._narrow(second, target_offset, length, "target_offset")
+            if not (origin and place):
+                return None
+        if places.owners[origin] >> KIND_BITS == places.owners[place] >> KIND_BITS and resources.validate:
+            self._check_apart(places[origin], places[place])
+        return self._copies, _pack_words(origin, place)
+
+    def _check_apart(self, origin: Location, place: Location) -> None:
+        if type(origin) is type(place):
+            name = self._resources.name(place[0]) if isinstance(place, Range) else f"slot {place[0]}"
+            check_apart(origin, place, name)
+
+    def _update(self, word: int, data: bytes) -> Made:
+        payloads = self._table.payloads
+        payloads.append(data)
+        return self._updates, _pack_words(word, len(payloads) - 1)
+
+    def _word(self, value: object, name: str) -> int:
+        """The word of what was given: found quickly, or located."""
+        resources = self._resources
+        try:
+            word = resources[value]
+        except (HipGraphError, TypeError):
+            word = 0  # said below
+        return word or resources.place(resources.locate(value, name))
+
+    def _narrow(self, word: int, offset: object, length: object, name: str) -> int:
+        """The word of a part of a place, as `narrow` takes it; 0 when it is empty (R4)."""
+        size = self._places.lengths[word]
+        if (
+            offset.__class__ is int
+            and offset == 0
+            and size
+            and (length is None or (length.__class__ is int and length == size))
+        ):
+            return word
+        place = narrow(self._resources, self._places[word], offset, length, name)
+        return 0 if place is None else self._resources.place(place)
+
+
+def _shorter(pattern: bytes) -> bytes | None:
+    """The pattern of 1, 2 or 4 bytes of which one of 8 or 16 bytes, which no memset node takes, may consist."""
+    return next((pattern[:size] for size in (1, 2, 4) if pattern[:size] * (len(pattern) // size) == pattern), None)
+
+
+def _repeated(place: Location, pattern: bytes) -> bytes:
+    """A pattern of 8 or 16 bytes as data of the whole length.
 
     Copies that double what is written would need less memory and barriers of their own, which a layer has not.
     """
-    short = next((pattern[:size] for size in (1, 2, 4) if pattern[:size] * (len(pattern) // size) == pattern), None)
-    if short is not None:
-        return Fill(place, short, label)
     if place.length is None:
         raise InvalidArgumentError(
             "a long pattern cannot fill a slot to its end",
@@ -71,46 +181,7 @@ def _long_fill(place: Location, pattern: bytes, label: str | None) -> Fill | Upd
             next_step="fill with a kernel, or in parts that are copied",
         )
     copies = -(-place.length // len(pattern))
-    return Update(place, (pattern * copies)[: place.length], label)
-
-
-def make_discard(resources: ResourceBuilder, target: object, offset: object, length: object, label: str | None) -> None:
-    """See `CommandBuffer.discard_buffer`."""
-    narrow(resources, resources.locate(target, "target"), offset, length, "offset")
-
-
-def make_update(
-    resources: ResourceBuilder, target: object, data: object, offset: object, label: str | None
-) -> Update | None:
-    """See `CommandBuffer.update_buffer`."""
-    text(label)
-    copied = host_bytes(data)
-    place = narrow(resources, resources.locate(target, "target"), offset, len(copied), "offset")
-    return None if place is None else Update(place, copied, label)
-
-
-def make_copy(
-    resources: ResourceBuilder,
-    source: object,
-    target: object,
-    source_offset: object,
-    target_offset: object,
-    length: object,
-    label: str | None,
-) -> Copy | None:
-    """See `CommandBuffer.copy_buffer`."""
-    text(label)
-    whole_source, whole_target = resources.locate(source, "source"), resources.locate(target, "target")
-    start = integer(source_offset, "source_offset"), integer(target_offset, "target_offset")
-    if length is None:
-        length = _common_length(_rest(whole_source, start[0]), _rest(whole_target, start[1]))
-    origin = narrow(resources, whole_source, start[0], length, "source_offset")
-    place = narrow(resources, whole_target, start[1], length, "target_offset")
-    if origin is None or place is None:
-        return None
-    if resources.validate and type(origin) is type(place) and origin[0] == place[0]:
-        check_apart(origin, place, resources.name(place[0]) if isinstance(place, Range) else f"slot {place[0]}")
-    return Copy(origin, place, label)
+    return (pattern * copies)[: place.length]
 
 
 def _rest(whole: Location, offset: int) -> int | None:

@@ -17,6 +17,7 @@ LARGEST = (1 << 64) - 1
 """Offsets and lengths are unsigned 64-bit numbers (R6)."""
 
 PATTERN_LENGTHS = (1, 2, 4, 8, 16)
+_HIGHEST = {length: (1 << 8 * length) - 1 for length in PATTERN_LENGTHS}
 
 
 def integer(value: object, name: str, *, largest: int = LARGEST) -> int:
@@ -112,6 +113,8 @@ def pattern_bytes(pattern: object, pattern_length: object) -> bytes:
         InvalidArgumentError: another kind of pattern or a length that is none of `PATTERN_LENGTHS`.
         OutOfRangeError: an int that does not fit in `pattern_length` bytes.
     """
+    if type(pattern) is int and type(pattern_length) is int and 0 <= pattern <= _HIGHEST.get(pattern_length, -1):
+        return pattern.to_bytes(pattern_length, "little")
     length = integer(pattern_length, "pattern_length")
     if isinstance(pattern, int) and not isinstance(pattern, bool):
         _check_pattern_length(length)
@@ -144,8 +147,8 @@ def _check_pattern_length(length: int) -> None:
 
 
 def _int_pattern(pattern: int, length: int) -> bytes:
-    bits = 8 * length
-    lowest, highest = -(1 << (bits - 1)), (1 << bits) - 1
+    highest = _HIGHEST[length]
+    lowest = -(highest + 1 >> 1)
     if not lowest <= pattern <= highest:
         raise OutOfRangeError(
             f"the pattern does not fit in {length} bytes", found=str(pattern), allowed=f"{lowest} to {highest}"

@@ -6,7 +6,7 @@ import math
 from typing import TYPE_CHECKING
 
 from hipgraph_cb.errors import InvalidArgumentError, OutOfRangeError
-from hipgraph_cb.recording.commands import Dimensions
+from hipgraph_cb.recording.commands.places import Dimensions
 from hipgraph_cb.recording.validation import integer
 
 if TYPE_CHECKING:
@@ -28,6 +28,12 @@ def dimensions(value: object, name: str) -> Dimensions:
     """
     if type(value) is int and 0 <= value <= LARGEST_GRID:
         return (value, 1, 1)
+    if type(value) is tuple and 1 <= len(value) <= 3:
+        x, y, z = value if len(value) == 3 else (*value, 1, 1)[:3]
+        if x.__class__ is y.__class__ is z.__class__ is int and (
+            0 <= x <= LARGEST_GRID and 0 <= y <= LARGEST_GRID and 0 <= z <= LARGEST_GRID
+        ):
+            return (x, y, z)
     if isinstance(value, (tuple, list)):
         if not 1 <= len(value) <= 3:
             raise InvalidArgumentError(
@@ -99,7 +105,7 @@ def _check_device_size(size: Dimensions, total: int, limits: DeviceLimits) -> No
 
 def check_grid(count: Dimensions, size: Dimensions, limits: DeviceLimits | None) -> None:
     """Refuse a grid of more work-items in one dimension than the device takes, at most 2^32 - 1."""
-    largest = LARGEST_GRID if limits is None else min(LARGEST_GRID, limits.max_grid_size)
+    largest = largest_grid(limits)
     for axis, workgroups, extent in zip(_AXES, count, size, strict=True):
         if workgroups * extent > largest:
             raise OutOfRangeError(
@@ -107,6 +113,11 @@ def check_grid(count: Dimensions, size: Dimensions, limits: DeviceLimits | None)
                 found=f"{workgroups} workgroups of {extent} = {workgroups * extent} work-items",
                 allowed=f"{largest} work-items, that is {largest // extent} such workgroups",
             )
+
+
+def largest_grid(limits: DeviceLimits | None) -> int:
+    """Work-items of a grid in one dimension, at most."""
+    return LARGEST_GRID if limits is None else min(LARGEST_GRID, limits.max_grid_size)
 
 
 def check_lds(export: VerifiedExport, dynamic: int, limits: DeviceLimits | None) -> None:

@@ -99,6 +99,4 @@ def _add(graph: Any, previous: Any, count: int, kernels: dict[str, Kernel], step
         parameters.elementSize, parameters.value = 4, step.value
         parameters.width, parameters.height = size // 4, 1
         return check(hip.hipGraphAddMemsetNode(graph, previous, count, parameters))
-    return check(
-        hip.hipGraphAddMemcpyNode1D(graph, previous, count, step.target, step.source, size, DEVICE_TO_DEVICE)
-    )
+    return check(hip.hipGraphAddMemcpyNode1D(graph, previous, count, step.target, step.source, size, DEVICE_TO_DEVICE))

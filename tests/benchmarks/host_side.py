@@ -24,7 +24,6 @@ from tests.benchmarks.workloads import (
     BUFFER_SIZE,
     POOL,
     WORKLOADS,
-    Copy,
     Fill,
     Launch,
     Layers,
@@ -61,10 +60,15 @@ class Bench:
         def at(value: Any) -> Any:
             return self.pool[value.number] if isinstance(value, Memory) else value
 
-        return [[step._replace(**{name: at(value) for name, value in step._asdict().items()})
-                 if not isinstance(step, Launch)
-                 else Launch(self.kernels[step.kernel], step.count, step.size, list(map(at, step.args)))  # type: ignore[arg-type]
-                 for step in layer] for layer in layers]
+        return [
+            [
+                step._replace(**{name: at(value) for name, value in step._asdict().items()})
+                if not isinstance(step, Launch)
+                else Launch(self.kernels[step.kernel], step.count, step.size, list(map(at, step.args)))  # type: ignore[arg-type]
+                for step in layer
+            ]
+            for layer in layers
+        ]
 
     def record(self, calls: list[list[Any]]) -> Any:
         with self.device.command_buffer(join="edges") as cb:
@@ -134,7 +138,7 @@ def memory(bench: Bench) -> list[Figure]:
 def rebind(bench: Bench) -> list[Figure]:
     """One slot given other memory, used by one of 1 000 dispatches and by all of them, beside the setter alone."""
     layers = decode_step(REBOUND)
-    out, other = bench.pool[:2]
+    out, other = (bench.pool[0].view(offset, 2048) for offset in (0, 2048))
     figures = []
     setter = _setter_alone(bench)
     figures.append(Figure("hipGraphExecKernelNodeSetParams alone", setter))

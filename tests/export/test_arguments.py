@@ -3,8 +3,8 @@
 import pytest
 from support.fakes import VALUE, FakeLayout, FakeParameter, FakeVerifiedExport, executable
 
-from hipgraph_cb.export.describe import arguments
 from hipgraph_cb.recording.command_buffer import CommandBuffer
+from hipgraph_cb.recording.commands.dispatch import arguments
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,7 @@ from hipgraph_cb.code_object.verify import verify
 from hipgraph_cb.errors import UnavailableError
 from hipgraph_cb.hsa import lowering
 from hipgraph_cb.hsa.blits import blits_for
-from hipgraph_cb.hsa.packet_template import UNIT
+from hipgraph_cb.hsa.image_writer import UNIT
 from hipgraph_cb.hsa.packets import BODY, DISPATCH_PACKET, header_word
 from hipgraph_cb.virtual.dispatch import execute
 from hipgraph_cb.virtual.launch import Launch

@@ -10,7 +10,7 @@ from support.packets import BUFFERS, PAYLOAD, SIZE, Desk, buffers, record
 from hipgraph_cb.backend.blits import COPY_ARGUMENTS, FILL_ARGUMENTS
 from hipgraph_cb.hsa.instances import MOST_INSTANCES, Instances
 from hipgraph_cb.hsa.lowering import PATCH_ARGUMENTS
-from hipgraph_cb.hsa.packet_template import SlotPointer
+from hipgraph_cb.hsa.packet_template import SlotPointers
 from hipgraph_cb.recording.bindings import BoundRange
 from hipgraph_cb.recording.resources import Slot
 
@@ -176,7 +176,8 @@ def test_the_same_table_is_not_written_twice(desk):
 def test_a_pointer_that_is_not_aligned_is_written_too(desk):
     instances = instances_of(desk, through_slots(desk))
     image = instances.image
-    object.__setattr__(image, "pointers", (SlotPointer(12, 0, 4), SlotPointer(24, 1, 0)))
+    pointers = SlotPointers(np.array([12, 24]), np.array([0, 1]), np.array([4, 0], np.uint64))
+    object.__setattr__(image, "pointers", pointers)
     odd = Instances(image, Memory, desk.blit, 4096)
     instance = odd.take(None)
     odd.bind(instance, table(0x11223344556677, 0x2000), 1, None)

@@ -159,7 +159,7 @@ def test_a_nested_recording_becomes_packets_in_place(desk):
         "dispatch barrier acquire=agent release=system: fill 64x1x1",
     ]
     image, _ = desk.lower(recording)
-    assert [origin.where() for origin in image.origins] == [
+    assert [image.where(packet) for packet in range(len(image.packets))] == [
         "command 0",
         "command 1, command 0",
         "command 1, command 1",

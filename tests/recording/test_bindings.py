@@ -38,7 +38,7 @@ def test_what_the_commands_ask_of_each_slot():
     assert recording.slots == (
         SlotUse(end=64, alignment=2, commands=(0, 1, 3), late=(1, 3)),
         SlotUse(),
-        SlotUse(end=120, alignment=1, commands=(2,), late=(2,)),
+        SlotUse(end=120, alignment=1, commands=(2,), late=()),
     )
 
 

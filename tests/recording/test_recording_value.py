@@ -42,7 +42,7 @@ def test_a_recording_is_a_sequence_of_its_commands():
     recording = record()
     assert len(recording) == 3
     assert list(recording) == list(recording.commands)
-    assert recording[-1] is recording.commands[2]
+    assert recording[-1] == recording.commands[2]
     assert recording[:2] == recording.commands[:2]
     assert recording != list(recording)
 
@@ -227,6 +227,6 @@ def test_commands_are_the_same_in_whatever_order_they_are_asked_for(cb, x, y):
     cb.end()
     recording = cb.recording
     places = [recording.where(index) for index in range(8)]
-    assert [recording.stored[index] for index in range(8)] == list(recording.commands) == list(recording)
+    assert [recording[index] for index in range(8)] == list(recording.commands) == list(recording)
     assert places[:3] == ["command 0 'step 0' in 'step'", "command 1 in 'step'", "command 2 in 'step'"]
-    assert recording[0] is recording.commands[0] is recording[:1][0]
+    assert recording[0] == recording.commands[0] == recording[:1][0]

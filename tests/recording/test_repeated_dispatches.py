@@ -11,7 +11,7 @@ from support.kernels import clang_kernels
 from hipgraph_cb.errors import HipGraphError, InvalidArgumentError
 from hipgraph_cb.recording.command_buffer import CommandBuffer
 from hipgraph_cb.recording.commands import Range
-from hipgraph_cb.recording.dispatch_plan import MOST_SHAPES
+from hipgraph_cb.recording.dispatch_plan import MOST_SIZES
 from hipgraph_cb.recording.resources import Slot
 
 
@@ -130,11 +130,13 @@ def test_a_new_shape_holds_for_buffers_that_came_with_another_one(cb, saxpy, x, 
 
 
 def test_shapes_are_right_whether_they_are_remembered_or_not(cb, saxpy, x, y):
-    counts = 2 * [*range(1, MOST_SHAPES + 50)]
-    for count in counts:
-        cb.dispatch(saxpy, count, 256, args=[x, y, 1.0, 7])
+    shapes = 2 * [(count, size, lds) for count in (1, 9) for size in range(1, 257) for lds in (0, 4, 8, 12, 16)]
+    assert len(set(shapes)) > 2 * MOST_SIZES
+    for count, size, lds in shapes:
+        cb.dispatch(saxpy, count, size, args=[x, y, 1.0, 7], dynamic_lds=lds)
     cb.end()
-    assert [command.workgroup_count[0] for command in cb.recording] == counts
+    found = [(command.workgroup_count[0], command.workgroup_size[0], command.dynamic_lds) for command in cb.recording]
+    assert found == shapes
 
 
 def test_types_that_change_between_calls_are_looked_at_each_time(cb, saxpy, x, y):

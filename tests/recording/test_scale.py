@@ -72,11 +72,11 @@ def test_rebinding_reads_a_long_recording_once(monkeypatch):
             cb.fill_buffer(Slot(0, 0, 64), 1)
     reads = []
 
-    def locations(command):
+    def used_places(command):
         reads.append(command)
         return iter((command.target,))
 
-    monkeypatch.setattr(bindings, "locations", locations)
+    monkeypatch.setattr(bindings, "used_places", used_places)
     for index in range(100):
         resolve(cb.recording, [buffers[index % 2]])
     assert len(reads) == COUNT

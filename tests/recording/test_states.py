@@ -195,7 +195,7 @@ def test_another_thread_cannot_record(cb):
     for verb in VERBS[:-1]:
         if verb != "end_debug_group":
             calls[verb]()
-    recorded = len(cb._commands)
+    recorded = len(cb._table)
 
     def work():
         for verb in VERBS:
@@ -209,7 +209,7 @@ def test_another_thread_cannot_record(cb):
     thread.join()
     assert caught == [f"{verb}: another thread records this command buffer" for verb in VERBS]
     assert cb.state is State.RECORDING
-    assert len(cb._commands) == recorded
+    assert len(cb._table) == recorded
 
 
 @pytest.mark.parametrize("validate", [True, False])

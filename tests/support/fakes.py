@@ -84,6 +84,18 @@ class FakeLayout:
     size: int
     packers: ClassVar[dict[Any, None]] = {}
 
+    @property
+    def block_size(self) -> int:
+        return -(-self.size // 8) * 8
+
+    addresses_by_value: ClassVar[frozenset[int]] = frozenset()
+
+    def pointer_offsets(self, _by_value: Any) -> tuple[int, ...]:
+        return tuple(each.offset for each in self.parameters if each.kind is POINTER)
+
+    def packer(self, types: Any, by_value: Any = ()) -> None:
+        """None: `pack` looks at each argument."""
+
     def pack(self, values: Any) -> SimpleNamespace:
         if len(values) != len(self.parameters):
             from hipgraph_cb.errors import InvalidArgumentError

@@ -1,0 +1,146 @@
+"""How each type of command becomes a node: which functions add and change it, and what they are told.
+
+Parameters are prepared for all commands of a type at once. A type from outside adds itself to `NODE_KINDS`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from hipgraph_cb.backend.arena import Ragged
+from hipgraph_cb.backend.blits import FILL_ARGUMENTS, WORKGROUP_SIZE, fill
+from hipgraph_cb.hip.api import bindings, pointer_to
+from hipgraph_cb.hip.node_parameters import (
+    ParameterBlock,
+    kernel_block,
+    kernel_images,
+    memset_block,
+    memset_images,
+)
+from hipgraph_cb.recording.commands import Command, Copy, Dispatch, Fill, Update
+from hipgraph_cb.recording.forms import SHAPE, WORD
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from hipgraph_cb.hip.fills import FillKernel
+    from hipgraph_cb.hip.prepared import PreparedNodes
+
+Prepared = bytes | tuple[Any, ...]
+"""The image of a parameter block, or the arguments of a call behind the dependencies."""
+
+
+@dataclass(frozen=True)
+class NodeKind:
+    """How commands of a type become nodes.
+
+    Attributes:
+        add, change: functions of HIP.
+        prepare: makes what they are told for commands, by their indices.
+        block: makes the parameter block that images are written into; None where arguments are passed as they are.
+        leads_into_arena: whether parameters hold no address of a place themselves, so that they stay as they are.
+        keeps_memory: whether parameters lead into memory that is made with them, for all commands together.
+    """
+
+    add: str
+    change: str
+    prepare: Callable[[PreparedNodes, NDArray[np.intp]], Sequence[Prepared]]
+    block: Callable[[], ParameterBlock] | None = None
+    leads_into_arena: bool = False
+    keeps_memory: bool = False
+
+
+def _dispatches(nodes: PreparedNodes, commands: NDArray[np.intp]) -> Sequence[Prepared]:
+    arena, kernels = nodes.arena, nodes.kernels
+    rows, starts = arena.rows[commands], arena.starts[commands]
+    at = (starts + kernels.extents[rows]) // WORD
+    shapes = arena.bytes.view(np.uint64)[at[:, None] + np.arange(SHAPE.size // WORD)]
+    sizes = shapes.view(np.uint32)
+    parameters = Ragged(kernels.offsets, rows)
+    pointers = nodes.keep(parameters.plus(starts + arena.bytes.ctypes.data))
+    tables = np.where(parameters.counts, pointers.ctypes.data + WORD * parameters.firsts, 0)
+    return kernel_images(kernels.functions[rows], sizes[:, :3], sizes[:, 3:6], shapes[:, 3], tables)
+
+
+def _fills(nodes: PreparedNodes, commands: NDArray[np.intp]) -> Sequence[Prepared]:
+    targets, lengths = nodes.extents(commands, 0)
+    values = nodes.arena.words_of(commands, WORD)
+    return memset_images(targets, values, lengths, nodes.form_facts("length")[nodes.arena.rows[commands]])
+
+
+def _copies(nodes: PreparedNodes, commands: NDArray[np.intp]) -> Sequence[Prepared]:
+    sources, _ = nodes.extents(commands, 0)
+    targets, lengths = nodes.extents(commands, 1)
+    kind = bindings().hipMemcpyKind.hipMemcpyDeviceToDevice
+    rows = zip(_pointers(targets), _pointers(sources), lengths.tolist(), strict=True)
+    return [(target, source, length, kind) for target, source, length in rows]
+
+
+def _pointers(addresses: NDArray[np.uint64]) -> list[Any]:
+    """Addresses as hip-python takes them fastest: it makes an object of each number, so equal ones share theirs."""
+    every, which = np.unique(addresses, return_inverse=True)
+    numbers: list[Any] = addresses.tolist()
+    if 2 * len(every) > len(addresses):
+        return numbers
+    made = [pointer_to(address) for address in every.tolist()]
+    return [made[index] for index in which.ravel().tolist()]
+
+
+def _updates(nodes: PreparedNodes, commands: NDArray[np.intp]) -> Sequence[Prepared]:
+    """The host bytes are read at launch: the recording, which the program holds, owns them."""
+    targets, lengths = nodes.extents(commands, 0)
+    payloads, kind = nodes.arena.table.payloads, bindings().hipMemcpyKind.hipMemcpyHostToDevice
+    numbers = nodes.arena.words_of(commands, WORD)
+    rows = zip(_pointers(targets), numbers.tolist(), lengths.tolist(), strict=True)
+    return [(target, payloads[number], length, kind) for target, number, length in rows]
+
+
+NODE_KINDS: dict[type[Command], NodeKind] = {
+    Dispatch: NodeKind(
+        "hipGraphAddKernelNode",
+        "hipGraphExecKernelNodeSetParams",
+        _dispatches,
+        kernel_block,
+        leads_into_arena=True,
+    ),
+    Fill: NodeKind("hipGraphAddMemsetNode", "hipGraphExecMemsetNodeSetParams", _fills, memset_block),
+    Copy: NodeKind("hipGraphAddMemcpyNode1D", "hipGraphExecMemcpyNodeSetParams1D", _copies),
+    Update: NodeKind("hipGraphAddMemcpyNode1D", "hipGraphExecMemcpyNodeSetParams1D", _updates),
+}
+
+
+def node_kinds(fill_kernel: FillKernel | None) -> dict[type[Command], NodeKind]:
+    """As `NODE_KINDS`; where a kernel fills, a fill is like a dispatch."""
+    if fill_kernel is None:
+        return NODE_KINDS
+
+    def fills(nodes: PreparedNodes, commands: NDArray[np.intp]) -> Sequence[Prepared]:
+        return _kernel_fills(nodes, commands, fill_kernel)
+
+    kind = replace(NODE_KINDS[Dispatch], prepare=fills, leads_into_arena=False, keeps_memory=True)
+    return {**NODE_KINDS, Fill: kind}
+
+
+def _kernel_fills(nodes: PreparedNodes, commands: NDArray[np.intp], kernel: FillKernel) -> Sequence[Prepared]:
+    targets, lengths = nodes.extents(commands, 0)
+    patterns = nodes.form_facts("length")[nodes.arena.rows[commands]].tolist()
+    values = nodes.arena.words_of(commands, WORD).tolist()
+    rows = zip(targets.tolist(), lengths.tolist(), values, patterns, strict=True)
+    blits = [
+        fill(target, length, value.to_bytes(WORD, "little")[:size], kernel.most_lanes, WORKGROUP_SIZE)
+        for target, length, value, size in rows
+    ]
+    blocks = nodes.keep(np.frombuffer(b"".join(blit.arguments for blit in blits), np.uint8))
+    offsets = np.array([parameter.offset for parameter in kernel.export.parameters])
+    starts = np.arange(len(blits)) * FILL_ARGUMENTS.size + blocks.ctypes.data
+    pointers = nodes.keep(np.ascontiguousarray(starts[:, None] + offsets))
+    tables = pointers.ctypes.data + np.arange(len(blits)) * pointers.strides[0]
+    counts = np.ones((len(blits), 3), np.uint32)
+    counts[:, 0] = [blit.lanes // WORKGROUP_SIZE for blit in blits]
+    sizes = np.ones((len(blits), 3), np.uint32)
+    sizes[:, 0] = WORKGROUP_SIZE
+    return kernel_images(kernel.function, counts, sizes, np.zeros(len(blits), np.uint64), tables)

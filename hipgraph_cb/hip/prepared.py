@@ -1,0 +1,198 @@
+"""All that the calls of HIP are told about the commands of one scope, ready before the first node is added."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from hipgraph_cb.backend.arena import Arena, form_sizes, rows_of
+from hipgraph_cb.hip.node_kinds import NodeKind, Prepared, node_kinds
+from hipgraph_cb.hip.node_parameters import ParameterBlock
+from hipgraph_cb.recording.forms import LaunchForm, check_form
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from hipgraph_cb.backend.nested_scope import NestedScope
+    from hipgraph_cb.hip.api import HipApi
+    from hipgraph_cb.hip.commands import CommandArguments
+    from hipgraph_cb.recording.commands import Command
+
+
+class Call(NamedTuple):
+    """How nodes of one form are added and changed.
+
+    Attributes:
+        image: the memory of the parameter block, whose `raw` is written before each call; None where there is none.
+        native: the block as hip-python takes it.
+        add: the function that adds one.
+        name, change: what the functions are called that add and change one.
+    """
+
+    image: Any
+    native: Any
+    add: Callable[..., Any]
+    name: str
+    change: str
+
+
+class Kernels(NamedTuple):
+    """Of dispatches, by the number of a form.
+
+    Attributes:
+        functions: the addresses of the hipFunction_t.
+        extents: where the shape of a launch begins in a block.
+        offsets: where each explicit argument lies.
+    """
+
+    functions: NDArray[np.uint64]
+    extents: NDArray[np.intp]
+    offsets: list[Sequence[int]]
+
+
+CHUNK = 1024
+"""Commands that are prepared together, where nothing will change: what they take in memory is given back."""
+
+
+class PreparedNodes:
+    """Parameters for the nodes of a scope, and the arena that they lead into.
+
+    Args:
+        whole: whether all of it is kept, so that `apply` can change it; else `load` prepares a stretch at a time.
+
+    Attributes:
+        commands: what is prepared now.
+        rows: the number of the form of each command.
+        parameters: for each of `commands` the image of its parameter block or the arguments of its call; None where it
+            is no node of a kind that has them.
+        calls: by the number of a form.
+    """
+
+    def __init__(self, api: HipApi, scope: NestedScope, arguments: CommandArguments, whole: bool = True) -> None:
+        self._arguments = arguments
+        self._table = scope.table
+        self._extents = arguments.extents(self._table.places)
+        self._now = self._extents.bound(arguments.slots)
+        self._kept: dict[int, list[NDArray[Any]]] = {}
+        self._preparing = 0
+        kinds = node_kinds(arguments.fill_kernel)
+        self._kinds_used: list[NodeKind] = []
+        self._which = np.full(max(len(self._table.forms), 1), -1)
+        self._commands: dict[int, NDArray[np.intp]] = {}
+        self._blocks: dict[Callable[[], ParameterBlock], ParameterBlock] = {}
+        self.calls: dict[int, Call] = {}
+        for number in sorted(set(self._table.rows)):
+            form = self._table.forms[number]
+            kind = kinds.get(form.kind)
+            if kind is not None:
+                check_form(form)
+                if kind not in self._kinds_used:
+                    self._kinds_used.append(kind)
+                self._which[number] = self._kinds_used.index(kind)
+                self.calls[number] = self._call(api, kind)
+        count = len(self._table)
+        self._step = max(count, 1) if whole else CHUNK
+        self._bounds = self._starts_of_stretches()
+        self.commands = range(0)
+        self.load(0)
+
+    def stretches(self) -> Iterator[range]:
+        """All commands, as stretches that are prepared one after the other."""
+        for first in range(0, len(self._table), self._step):
+            self.load(first)
+            yield self.commands
+
+    def load(self, command: int) -> None:
+        """Let the stretch with this command be the one that is prepared."""
+        if command in self.commands:
+            return
+        number = command // self._step
+        first = number * self._step
+        self.commands = range(first, min(first + self._step, len(self._table)))
+        self.arena = Arena(self._table, self.commands, self._bounds[number])
+        self.arena.apply(self._now)
+        self.rows: list[int] = self.arena.rows.tolist()
+        self.parameters: list[Prepared | None] = [None] * len(self.rows)
+        self._kept.clear()
+        self._commands = {}
+        which = self._which[self.arena.rows]
+        for number, kind in enumerate(self._kinds_used):
+            commands = np.flatnonzero(which == number)
+            if len(commands):
+                self._commands[number] = commands
+                self._prepare(number, kind, commands)
+
+    def of(self, command: int) -> tuple[Call | None, Prepared | None]:
+        """How the node of a command is added, and with what."""
+        self.load(command)
+        index = command - self.commands.start
+        return self.calls.get(self.rows[index]), self.parameters[index]
+
+    def apply(self) -> list[int]:
+        """Take the present addresses; returns the commands whose nodes have to be told."""
+        changed = self.arena.apply(self._extents.bound(self._arguments.slots))
+        which = self._which[self.arena.rows[changed]]
+        for number, kind in enumerate(self._kinds_used):
+            if not kind.leads_into_arena:
+                commands = np.array(changed, np.intp)[which == number]
+                if len(commands):
+                    self._prepare(number, kind, self._commands[number] if kind.keeps_memory else commands)
+        return changed
+
+    def _starts_of_stretches(self) -> list[int]:
+        """Where the blocks of each stretch begin."""
+        sizes = form_sizes(self._table)[rows_of(self._table)]
+        firsts = range(0, len(sizes), self._step)
+        return [0, *np.cumsum(np.add.reduceat(sizes, firsts)).tolist()] if len(sizes) else [0]
+
+    def extents(self, commands: NDArray[np.intp], index: int) -> tuple[NDArray[np.uint64], NDArray[np.uint64]]:
+        """Addresses and lengths of the place that the relocation `index` of each command leads to."""
+        numbers = self.arena.places_of(commands, index)
+        return self.arena.extents.addresses[numbers], self.arena.extents.lengths[numbers]
+
+    def command(self, index: int) -> Command:
+        """A command of the stretch that is prepared, by its index there."""
+        return self._table[self.commands.start + index]
+
+    def keep(self, block: NDArray[Any]) -> NDArray[Any]:
+        """Hold memory that parameters point to."""
+        self._kept[self._preparing].append(block)
+        return block
+
+    @cached_property
+    def kernels(self) -> Kernels:
+        """What the nodes of dispatches need of their kernels, by the number of a form."""
+        functions, extents = np.zeros(len(self._table.forms), np.uint64), np.zeros(len(self._table.forms), np.intp)
+        offsets: list[Sequence[int]] = [()] * len(self._table.forms)
+        for number in self.calls:
+            form = self._table.forms[number]
+            if isinstance(form, LaunchForm):
+                executable = self._arguments.executable(form.executable)
+                parameters = executable.verified.exports[form.export].layout.parameters
+                functions[number], extents[number] = executable.function(form.export), form.extent
+                offsets[number] = [parameter.offset for parameter in parameters]
+        return Kernels(functions, extents, offsets)
+
+    def form_facts(self, name: str) -> NDArray[np.intp]:
+        """A number that forms have, by the number of a form."""
+        return np.array([getattr(form, name, 0) for form in self._table.forms], np.intp)
+
+    def _prepare(self, number: int, kind: NodeKind, commands: NDArray[np.intp]) -> None:
+        self._preparing, self._kept[number] = number, []
+        prepared = kind.prepare(self, commands)
+        if len(prepared) == len(self.parameters):
+            self.parameters = list(prepared)
+            return
+        parameters = self.parameters
+        for command, each in zip(commands.tolist(), prepared, strict=True):
+            parameters[command] = each
+
+    def _call(self, api: HipApi, kind: NodeKind) -> Call:
+        block = None
+        if kind.block is not None:
+            block = self._blocks.get(kind.block) or self._blocks.setdefault(kind.block, kind.block())
+        image, native = (None, None) if block is None else (block.image, block.native)
+        return Call(image, native, api.function(kind.add), kind.add, kind.change)

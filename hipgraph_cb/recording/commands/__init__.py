@@ -1,0 +1,46 @@
+"""The commands of a recording, as immutable values: a file for each type, which says all that is peculiar to it.
+
+A command names memory as `(resource id, offset, length)` or as a slot of the binding table, and a kernel as
+`(executable id, export name)`; it holds neither an address nor an object of a backend (R7).
+"""
+
+from __future__ import annotations
+
+from hipgraph_cb.recording.commands.copy import Copy
+from hipgraph_cb.recording.commands.dispatch import Dispatch, DispatchIndirect, KernelLaunch
+from hipgraph_cb.recording.commands.events import ResetEvent, SignalEvent, WaitEvents
+from hipgraph_cb.recording.commands.execute import ExecuteCommands
+from hipgraph_cb.recording.commands.fill import Fill
+from hipgraph_cb.recording.commands.places import Access, Dimensions, Location, Pointers, Range, SlotRange
+from hipgraph_cb.recording.commands.types import type_of
+from hipgraph_cb.recording.commands.update import Update
+
+Command = Fill | Update | Copy | Dispatch | DispatchIndirect | ExecuteCommands | SignalEvent | ResetEvent | WaitEvents
+
+
+def content(command: Command) -> tuple[object, ...]:
+    """What a command does: its type and fields without the label."""
+    return (type(command), *command[:-1])
+
+
+__all__ = [
+    "Access",
+    "Command",
+    "Copy",
+    "Dimensions",
+    "Dispatch",
+    "DispatchIndirect",
+    "ExecuteCommands",
+    "Fill",
+    "KernelLaunch",
+    "Location",
+    "Pointers",
+    "Range",
+    "ResetEvent",
+    "SignalEvent",
+    "SlotRange",
+    "Update",
+    "WaitEvents",
+    "content",
+    "type_of",
+]

@@ -1,0 +1,211 @@
+"""Dispatches, with workgroup counts that are known or that memory holds when their turn comes."""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from hipgraph_cb.abi.c_types import C_TYPES
+from hipgraph_cb.errors import InvalidArgumentError
+from hipgraph_cb.recording.commands.fields import (
+    ACCESSES,
+    BYTES,
+    DIMENSIONS,
+    EXECUTABLE,
+    LABEL,
+    NUMBER,
+    PLACE,
+    POINTERS,
+    TEXT,
+)
+from hipgraph_cb.recording.commands.places import Access, Dimensions, Location, Pointers, same_type_only
+from hipgraph_cb.recording.commands.types import CommandType, register
+from hipgraph_cb.recording.commands.values import data
+from hipgraph_cb.recording.workgroups import check_grid
+
+if TYPE_CHECKING:
+    from hipgraph_cb.recording.accesses import AccessReader
+    from hipgraph_cb.recording.checking import CommandChecker
+    from hipgraph_cb.recording.recording import Recording
+
+COUNTS_SIZE = 12
+"""Bytes of the workgroup counts of an indirect dispatch: x, y, z as 32-bit numbers."""
+COUNTS_ALIGNMENT = 4
+"""Workgroup counts in memory are 32-bit numbers."""
+
+
+@same_type_only
+class Dispatch(NamedTuple):
+    """Launch a kernel.
+
+    Attributes:
+        executable: id of the executable in the resource table.
+        export: the kernel's name in that executable.
+        workgroup_count: workgroups in x, y, z.
+        workgroup_size: work-items per workgroup in x, y, z.
+        dynamic_lds: bytes of LDS beyond what the kernel declares.
+        kernarg: the explicit arguments at their offsets; pointers and everything hidden are zero.
+        pointers: `(offset in the kernarg block, what its address is to be)`; null pointers are not listed.
+        accesses: what the caller declares: `(place, whether it is read, whether it is written)`.
+        label: the caller's name for this dispatch.
+    """
+
+    executable: int
+    export: str
+    workgroup_count: Dimensions
+    workgroup_size: Dimensions
+    dynamic_lds: int
+    kernarg: bytes
+    pointers: Pointers
+    accesses: tuple[tuple[Location, bool, bool], ...] = ()
+    label: str | None = None
+
+
+@same_type_only
+class DispatchIndirect(NamedTuple):
+    """Launch a kernel in as many workgroups as memory says when the command runs.
+
+    Attributes:
+        workgroup_count: 12 bytes with the workgroups in x, y, z as 32-bit numbers; a zero among them launches nothing.
+
+    The other fields are those of `Dispatch`.
+    """
+
+    executable: int
+    export: str
+    workgroup_count: Location
+    workgroup_size: Dimensions
+    dynamic_lds: int
+    kernarg: bytes
+    pointers: Pointers
+    accesses: tuple[tuple[Location, bool, bool], ...] = ()
+    label: str | None = None
+
+    def with_count(self, workgroup_count: Dimensions) -> Dispatch:
+        """The dispatch that it is once the counts are known."""
+        return Dispatch(self.executable, self.export, workgroup_count, *self[3:])
+
+
+KernelLaunch = Dispatch | DispatchIndirect
+
+
+def _accesses(command: KernelLaunch, reader: AccessReader) -> list[Access]:
+    """What is declared, and for other pointers what the metadata states."""
+    declared = _merged(command.accesses)
+    accesses = [Access(place, reads, writes) for place, (reads, writes) in declared.items()]
+    parameters = reader.parameters_of(command)
+    for offset, place in command.pointers:
+        if place not in declared:
+            accesses.append(Access(place, *parameters[offset]))
+    return accesses
+
+
+def _indirect_accesses(command: DispatchIndirect, reader: AccessReader) -> list[Access]:
+    return [Access(command.workgroup_count, True, False), *_accesses(command, reader)]
+
+
+def _merged(accesses: Sequence[tuple[Location, bool, bool]]) -> dict[Location, tuple[bool, bool]]:
+    merged: dict[Location, tuple[bool, bool]] = {}
+    for place, reads, writes in accesses:
+        before = merged.get(place, (False, False))
+        merged[place] = (before[0] or reads, before[1] or writes)
+    return merged
+
+
+def _check(command: Dispatch, checker: CommandChecker) -> None:
+    count = command.workgroup_count
+    if 0 in count:
+        raise InvalidArgumentError("a dispatch of no workgroups is not recorded", found=str(count))
+    kernel = checker.check_launch(command)
+    check_grid(count, command.workgroup_size, checker.limits)
+    kernel.check_block(command)
+
+
+def _check_indirect(command: DispatchIndirect, checker: CommandChecker) -> None:
+    counts = command.workgroup_count
+    checker.check_place(counts)
+    if counts.length != COUNTS_SIZE or counts.offset % COUNTS_ALIGNMENT:
+        raise InvalidArgumentError(
+            "the workgroup counts are not three 32-bit numbers",
+            found=f"{counts.length} bytes from byte {counts.offset} on",
+            allowed=f"{COUNTS_SIZE} bytes from a multiple of {COUNTS_ALIGNMENT} on",
+        )
+    checker.check_launch(command).check_block(command)
+
+
+def _details(command: Dispatch, recording: Recording) -> list[str]:
+    count = _listed(command.workgroup_count)
+    return [f"{count} workgroups of {_listed(command.workgroup_size)}", *_rest(command, recording)]
+
+
+def _indirect_details(command: DispatchIndirect, recording: Recording) -> list[str]:
+    size, place = _listed(command.workgroup_size), recording.describe_place(command.workgroup_count)
+    return [f"as many workgroups of {size} as {place} says", *_rest(command, recording)]
+
+
+def _rest(command: KernelLaunch, recording: Recording) -> list[str]:
+    lds = [f"{command.dynamic_lds} bytes of dynamic LDS"] if command.dynamic_lds else []
+    return [*lds, *arguments(recording, command)]
+
+
+def arguments(recording: Recording, command: KernelLaunch) -> list[str]:
+    """A line per parameter of the kernel: its label and what it is given."""
+    layout = recording.resources.executables[command.executable].verified.exports[command.export].layout
+    pointers = dict(command.pointers)
+    return [
+        f"{parameter.label} = {_argument(recording, parameter, command.kernarg, pointers)}"
+        for parameter in layout.parameters
+    ]
+
+
+def _argument(recording: Recording, parameter: Any, kernarg: bytes, pointers: dict[int, Location]) -> str:
+    if parameter.offset in pointers:
+        return recording.describe_place(pointers[parameter.offset])
+    raw = kernarg[parameter.offset : parameter.offset + parameter.size]
+    if parameter.kind.name == "POINTER":
+        return "null"
+    ctype = C_TYPES.get(parameter.type_name or "")
+    if ctype is not None and ctype.size == len(raw):
+        return str(struct.unpack(f"<{ctype.letter}", raw)[0])
+    return data(raw) if len(raw) > 8 else f"0x{int.from_bytes(raw, 'little'):0{2 * len(raw)}x}"
+
+
+def _listed(values: tuple[int, int, int]) -> str:
+    return " x ".join(map(str, values))
+
+
+_LAUNCH = {
+    "workgroup_size": DIMENSIONS,
+    "dynamic_lds": NUMBER,
+    "kernarg": BYTES,
+    "pointers": POINTERS,
+    "accesses": ACCESSES,
+    "label": LABEL,
+}
+
+DISPATCH = register(
+    CommandType(
+        Dispatch,
+        "dispatch",
+        "dispatch",
+        {"executable": EXECUTABLE, "export": TEXT, "workgroup_count": DIMENSIONS, **_LAUNCH},
+        accesses=_accesses,
+        check=_check,
+        details=_details,
+        launches_kernel=True,
+    )
+)
+DISPATCH_INDIRECT = register(
+    CommandType(
+        DispatchIndirect,
+        "dispatch_indirect",
+        "dispatch_indirect",
+        {"executable": EXECUTABLE, "export": TEXT, "workgroup_count": PLACE, **_LAUNCH},
+        accesses=_indirect_accesses,
+        check=_check_indirect,
+        alignment=lambda command, place: COUNTS_ALIGNMENT if place == command.workgroup_count else 1,
+        details=_indirect_details,
+        launches_kernel=True,
+    )
+)

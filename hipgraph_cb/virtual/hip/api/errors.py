@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import threading
-
-from hipgraph_cb.abi.hip.codes import NAMES, TEXTS, Code
+from hipgraph_cb.abi.hip.codes import NAMES, TEXTS
 from hipgraph_cb.virtual.hip.function_table import INT, POINTER, api
 from hipgraph_cb.virtual.hip.native import require, static_text, store_pointer
 from hipgraph_cb.virtual.hip.objects.runtime import HipRuntime
@@ -37,9 +35,9 @@ def driver_get_error_string(runtime: HipRuntime, code: int, out: int) -> None:
 @api("hipGetLastError", remembers=False)
 @api("hipExtGetLastError", remembers=False)
 def get_last_error(runtime: HipRuntime) -> int:
-    return runtime.last_errors.pop(threading.get_ident(), Code.SUCCESS)
+    return runtime.take_last_error()
 
 
 @api("hipPeekAtLastError", remembers=False)
 def peek_at_last_error(runtime: HipRuntime) -> int:
-    return runtime.last_errors.get(threading.get_ident(), Code.SUCCESS)
+    return runtime.thread.last_error

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
@@ -17,6 +16,7 @@ from hipgraph_cb.virtual.hip.objects.gpu import Gpu
 from hipgraph_cb.virtual.hip.objects.stream import Stream
 from hipgraph_cb.virtual.hip.profile import PROFILES
 from hipgraph_cb.virtual.machine import Machine
+from hipgraph_cb.virtual.thread_states import ThreadStates
 
 if TYPE_CHECKING:
     from hipgraph_cb.virtual.hip.api.graph_memory import GraphMemory
@@ -42,11 +42,12 @@ class Context:
         self.references = 0
 
 
-class ThreadState(threading.local):
-    """What HIP keeps per thread."""
+class ThreadState:
+    """What HIP keeps for each thread."""
 
     def __init__(self) -> None:
         self.device = 0
+        self.last_error = 0
         self.streams: dict[int, Stream] = {}
         self.contexts: list[Context] = []
         self.device_without_contexts = 0
@@ -66,7 +67,7 @@ class HipRuntime:
         self.gate = gate
         self.settings = settings = machine.settings
         self.profile = PROFILES[settings.profile]
-        self.thread = ThreadState()
+        self._threads = ThreadStates(ThreadState)
         self.memory = machine.memory
         self.gpus = [Gpu(gpu.ordinal, gpu.target, gpu.model, gpu.worker) for gpu in machine.gpus]
         self.allocations = Allocations(self.memory, settings.memory)
@@ -95,8 +96,8 @@ class HipRuntime:
         self.address_of: Callable[[str], int] = lambda name: 0
         self.advice: dict[tuple[int, int], int] = {}
         self.synchronous_ranges: set[int] = set()
-        self.last_errors: dict[int, int] = {}
-        gate.remembered = self.last_errors
+        self.threads_with_error: set[ThreadState] = set()
+        gate.remembered = self.threads_with_error
         gate.remember = self._remember
 
     def _primary_context(self, ordinal: int) -> Context:
@@ -105,6 +106,11 @@ class HipRuntime:
         return context
 
     # -- the calling thread ----------------------------------------------------------------------------------------
+
+    @property
+    def thread(self) -> ThreadState:
+        """The calling thread's own state."""
+        return self._threads.current()
 
     @property
     def gpu(self) -> Gpu:
@@ -136,11 +142,18 @@ class HipRuntime:
         return streams[self.thread.device]
 
     def _remember(self, code: int) -> None:
-        thread = threading.get_ident()
         if code and code not in self.profile.forgotten_codes:
-            self.last_errors[thread] = int(code)
+            self.thread.last_error = int(code)
+            self.threads_with_error.add(self.thread)
         elif not code and not self.profile.last_error_is_sticky:
-            self.last_errors.pop(thread, None)
+            self.take_last_error()
+
+    def take_last_error(self) -> int:
+        """The calling thread's last error, which is forgotten."""
+        thread = self.thread
+        self.threads_with_error.discard(thread)
+        code, thread.last_error = thread.last_error, 0
+        return code
 
     @contextmanager
     def following(self, name: str) -> Iterator[None]:

@@ -72,6 +72,10 @@ def _check_device(device: HipDevice, memory: ForeignMemory) -> None:
             "import_buffer: HIP knows of no memory there", where=memory.name, found=f"address {memory.address:#x}"
         ) from error
     kinds = bindings().hipMemoryType
+    if attributes.type == kinds.hipMemoryTypeUnregistered:
+        raise InvalidArgumentError(
+            "import_buffer: HIP knows of no memory there", where=memory.name, found=f"address {memory.address:#x}"
+        )
     if attributes.type not in (kinds.hipMemoryTypeDevice, kinds.hipMemoryTypeManaged):
         raise InvalidArgumentError(
             "import_buffer: this is not device memory",

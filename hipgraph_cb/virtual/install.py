@@ -28,15 +28,15 @@ class VirtualRuntime(VirtualLibrary):
 
     def __init__(self, machine: Machine) -> None:
         from hipgraph_cb.virtual.callbacks import CallGate
-        from hipgraph_cb.virtual.hip.function_table import FUNCTIONS
-        from hipgraph_cb.virtual.hip.library import CALL_CODES, load_library
+        from hipgraph_cb.virtual.hip.library import CALL_CODES, functions_of, load_library
         from hipgraph_cb.virtual.hip.objects.runtime import HipRuntime
 
         gate = CallGate(CALL_CODES, machine.calls)
         self._runtime = HipRuntime(machine, gate)
-        library = load_library()
+        functions = functions_of(self._runtime.profile)
+        library = load_library(functions)
         self._runtime.address_of = library.address
-        super().__init__(machine, gate, library, FUNCTIONS, self._runtime)
+        super().__init__(machine, gate, library, functions, self._runtime)
 
     def following(self, profile: str) -> AbstractContextManager[None]:
         """`with runtime.following("6.4"):` - behave as another version of AMD's runtime while this is open.

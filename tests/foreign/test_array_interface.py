@@ -271,7 +271,7 @@ def test_stream_zero_is_refused_as_the_interface_demands(refused, words):
 
 def test_a_stream_that_is_none_is_the_runtimes_error(refused, words):
     message = refused(ArrayInterfaceArray(words, stream=0x7123), kind=HipError)
-    assert message.startswith("hipStreamQuery returned 400")
+    assert message.startswith("hipStreamQuery returned 709")
 
 
 def test_a_producer_that_does_not_finish_is_a_timeout(device, words, monkeypatch):

@@ -113,8 +113,17 @@ def test_a_fork_has_to_be_joined(hip, streams, events, block, mode):
     hip.done("hipEventRecord", events[0], stream)
     hip.done("hipStreamWaitEvent", other, events[0], 0)
     hip.done("hipMemsetAsync", block, 2, 8, other)
-    assert hip.hipStreamEndCapture(other)[0] == 903
     assert hip.hipStreamEndCapture(stream) == (904, 0)
+
+
+@each_mode
+def test_a_fork_is_ended_on_its_first_stream_or_spoilt(hip, streams, events, mode):
+    stream, other = streams
+    hip.done("hipStreamBeginCapture", stream, mode)
+    hip.done("hipEventRecord", events[0], stream)
+    hip.done("hipStreamWaitEvent", other, events[0], 0)
+    assert hip.hipStreamEndCapture(other)[0] == 903
+    assert hip.hipStreamEndCapture(stream) == (901, 0)
 
 
 def test_what_was_not_begun_cannot_be_ended(hip, streams):

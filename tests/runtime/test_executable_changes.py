@@ -64,7 +64,8 @@ def test_a_copy_keeps_its_kind(hip, graph, block, executable_of):
     node = hip.done("hipGraphAddMemcpyNode1D", graph, 0, 0, block, block + 8, 8, D2D)
     executable = executable_of(graph)
     assert hip.hipGraphExecMemcpyNodeSetParams1D(executable, node, block + 16, block, 4, D2D)[0] == 0
-    assert hip.hipGraphExecMemcpyNodeSetParams1D(executable, node, block + 16, block, 4, H2D)[0] == 1
+    for kind in (H2D, 4, 0):
+        assert hip.hipGraphExecMemcpyNodeSetParams1D(executable, node, block + 16, block, 4, kind)[0] == 1
 
 
 def test_a_node_that_is_switched_off_is_skipped_and_keeps_its_place(hip, graph, block, read, params, executable_of):
@@ -94,7 +95,8 @@ def test_only_kernels_copies_and_fills_can_be_switched_off(hip, graph, block, sa
     assert [hip.hipGraphNodeSetEnabled(executable, node, 0)[0] for node in nodes] == [0, 0, 0, 1, 1]
 
 
-SUCCESS, TOPOLOGY_CHANGED, NODE_TYPE_CHANGED = 0, 2, 3
+SUCCESS, TOPOLOGY_CHANGED, NODE_TYPE_CHANGED, PARAMETERS_CHANGED = 0, 2, 3, 5
+UNTOUCHED = 77  # what the caller put where the node that is blamed goes
 
 
 def two_nodes(hip, graph, params, block, value=1, connected=True):
@@ -107,7 +109,7 @@ def test_an_update_takes_over_the_parameters(hip, graph, other, block, read, par
     two_nodes(hip, graph, params, block, 1)
     two_nodes(hip, other, params, block, 6)
     executable = executable_of(graph)
-    assert hip.update(executable, other) == (0, SUCCESS, 0)
+    assert hip.update(executable, other) == (0, SUCCESS, UNTOUCHED)
     hip.done("hipGraphLaunch", executable, 0)
     assert read(block, 8) == [6] * 8
 
@@ -116,7 +118,7 @@ def test_an_update_takes_over_another_kernel(hip, graph, other, module, saxpy, a
     hip.done("hipGraphAddKernelNode", graph, 0, 0, params.kernel(saxpy, arguments()))
     another = hip.done("hipModuleGetFunction", module, b"vexp")
     hip.done("hipGraphAddKernelNode", other, 0, 0, params.kernel(another, arguments()))
-    assert hip.update(executable_of(graph), other) == (0, SUCCESS, 0)
+    assert hip.update(executable_of(graph), other) == (0, SUCCESS, UNTOUCHED)
 
 
 def test_an_update_by_a_graph_with_more_nodes_blames_none(hip, graph, other, block, params, executable_of):
@@ -140,12 +142,37 @@ def test_an_update_by_a_graph_of_other_kinds_of_nodes_blames_the_node(hip, graph
     assert hip.update(executable_of(graph), other) == (910, NODE_TYPE_CHANGED, node)
 
 
+def test_an_update_keeps_the_size_of_rows(hip, graph, other, block, params, executable_of):
+    hip.done("hipGraphAddMemsetNode", graph, 0, 0, params.memset(block, 1, 1, 4))
+    node = hip.done("hipGraphAddMemsetNode", other, 0, 0, params.memset(block, 1, 1, 8, height=2, pitch=32))
+    assert hip.update(executable_of(graph), other) == (910, PARAMETERS_CHANGED, node)
+
+
+def test_an_update_keeps_the_direction_of_a_copy(hip, graph, other, block, executable_of):
+    hip.done("hipGraphAddMemcpyNode1D", graph, 0, 0, block, block + 8, 8, D2D)
+    node = hip.done("hipGraphAddMemcpyNode1D", other, 0, 0, block, block + 8, 8, H2D)
+    assert hip.update(executable_of(graph), other) == (910, PARAMETERS_CHANGED, node)
+
+
+def test_a_copy_onto_itself_can_be_made_and_not_set(hip, graph, block):
+    node = hip.done("hipGraphAddMemcpyNode1D", graph, 0, 0, block, block, 8, D2D)
+    assert hip.hipGraphMemcpyNodeSetParams1D(node, block, block, 8, D2D)[0] == 1
+
+
+def test_a_node_that_was_destroyed_cannot_be_switched(hip, graph, block, params, executable_of):
+    node = hip.done("hipGraphAddMemsetNode", graph, 0, 0, params.memset(block))
+    executable = executable_of(graph)
+    hip.done("hipGraphDestroyNode", node)
+    assert hip.hipGraphNodeSetEnabled(executable, node, 0)[0] == 1
+    assert hip.hipGraphNodeGetEnabled(executable, node)[0] == 1
+
+
 def test_an_update_compares_the_number_of_dependencies_only(hip, graph, other, executable_of):
     """A diamond's end may depend on other nodes than before, if on as many."""
     for target, behind in ((graph, (0, 1)), (other, (1, 2))):
         nodes = [hip.done("hipGraphAddEmptyNode", target, 0, 0) for _ in range(3)]
         hip.done("hipGraphAddEmptyNode", target, handles(*[nodes[place] for place in behind]), 2)
-    assert hip.update(executable_of(graph), other) == (0, SUCCESS, 0)
+    assert hip.update(executable_of(graph), other) == (0, SUCCESS, UNTOUCHED)
 
 
 def test_an_update_needs_room_for_its_answers(hip, graph, executable_of):

@@ -6,6 +6,8 @@ import ctypes
 
 import pytest
 
+from hipgraph_cb.abi.hip.structures import DriverMemsetParams
+
 CASES = [
     ("an element of 3 bytes", {"element_size": 3}, 1),
     ("an element of 8 bytes", {"element_size": 8}, 1),
@@ -25,7 +27,8 @@ CASES = [
     ("rows without a pitch", {"width": 8, "height": 2, "pitch": 0}, 1),
     ("rows that fill the allocation", {"width": 8, "height": 8, "pitch": 8}, 0),
     ("rows beyond the allocation", {"width": 8, "height": 9, "pitch": 8}, 1),
-    ("the offset does not count for rows", {"offset": 32, "width": 8, "height": 8, "pitch": 8}, 0),
+    ("the offset does not count for rows with gaps", {"offset": 32, "width": 4, "height": 8, "pitch": 8}, 0),
+    ("the offset counts for rows without gaps", {"offset": 32, "width": 8, "height": 8, "pitch": 8}, 1),
 ]
 each_case = pytest.mark.parametrize("changes, expected", [case[1:] for case in CASES], ids=[case[0] for case in CASES])
 
@@ -42,14 +45,15 @@ def test_what_is_accepted(hip, graph, block, params, changes, expected):
 
 
 @each_case
-def test_the_driver_interface_checks_the_same(hip, graph, block, params, changes, expected):
-    context = hip.done("hipDevicePrimaryCtxRetain", 0)
-    assert hip.hipDrvGraphAddMemsetNode(graph, 0, 0, made(params, block, changes), context)[0] == expected
-
-
-def test_the_driver_interface_asked_for_a_context_in_6_4(hip, profile, graph, block, params):
-    expected = {"6.4": 1, "7.2": 0}[profile]
-    assert hip.hipDrvGraphAddMemsetNode(graph, 0, 0, params.memset(block), 0)[0] == expected
+def test_the_driver_interface_checks_the_same_and_needs_no_context(
+    hip, profile, graph, block, params, changes, expected
+):
+    """Its structure was another one in 6.4."""
+    given = made(params, block, changes)
+    if profile == "6.4":
+        given = DriverMemsetParams(**{name: getattr(given, name) for name, _ in DriverMemsetParams._fields_})
+    for context in (hip.done("hipDevicePrimaryCtxRetain", 0), 0):
+        assert hip.hipDrvGraphAddMemsetNode(graph, 0, 0, given, context)[0] == expected
 
 
 def test_host_memory_has_to_be_pinned(hip, graph, params):

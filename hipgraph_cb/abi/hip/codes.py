@@ -141,9 +141,15 @@ class Code(IntEnum):
         "the graph update was not performed because it included changes which violated constraints "
         "specific to instantiated graph update",
     )
+    INVALID_CHANNEL_DESCRIPTOR = (
+        911,
+        "hipErrorInvalidChannelDescriptor",
+        "invalid resource description of texture passed to the api",
+    )
     UNKNOWN = 999, "hipErrorUnknown", "unknown error"
     RUNTIME_MEMORY = 1052, "hipErrorRuntimeMemory", "runtime memory call returned error"
     RUNTIME_OTHER = 1053, "hipErrorRuntimeOther", "runtime call other than memory returned error"
+    TO_BE_DECIDED = 1054, "hipErrorTbd", "unknown error"
 
 
 NAMES: dict[int, str] = {int(code): code.header_name for code in Code}

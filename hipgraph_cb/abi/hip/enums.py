@@ -171,6 +171,7 @@ class GraphUpdateResult(IntEnum):
     ERROR = 1
     ERROR_TOPOLOGY_CHANGED = 2
     ERROR_NODE_TYPE_CHANGED = 3
+    ERROR_PARAMETERS_CHANGED = 5
 
 
 class FunctionAttribute(IntEnum):

@@ -119,6 +119,19 @@ class MemsetParams(Structure):
     )
 
 
+class DriverMemsetParams(Structure):
+    """HIP_MEMSET_NODE_PARAMS."""
+
+    _fields_ = (
+        ("dst", POINTER),
+        ("pitch", c_size_t),
+        ("value", c_uint),
+        ("elementSize", c_uint),
+        ("width", c_size_t),
+        ("height", c_size_t),
+    )
+
+
 class HostNodeParams(Structure):
     _fields_ = (("fn", POINTER), ("userData", POINTER))
 

@@ -27,6 +27,20 @@ NOT_COPIED = MappingProxyType(
             "are hipErrorInvalidDeviceFunction and hipErrorInvalidValue"
         ),
         "truncated code objects": "AMD's runtime crashes; here hipModuleLoadData returns hipErrorInvalidImage",
+        "calls that crash": (
+            "AMD's runtime crashes on hipStreamUpdateCaptureDependencies and hipStreamWaitEvent (with a flag) of "
+            "the null stream, on hipMemcpyParam2D of NULL, on hipHostUnregister of an address inside a range, on "
+            "hipMemsetD16 of an odd address, and 7.2.4 on hipGraphKernelNodeCopyAttributes onto another node; "
+            "here hipMemsetD16 fills, and the others are refused"
+        ),
+        "registered memory": (
+            "AMD's runtime gives kernels the host's own address; here hipHostGetDevicePointer gives the address of a "
+            "copy, since kernels reach device memory only"
+        ),
+        "copies to pageable memory in graphs": (
+            "AMD's hipGraphLaunch waits for them; here they are done behind the launch, as the documentation of "
+            "graphs has it"
+        ),
         "unloaded modules": (
             "AMD's runtime executes what is in the freed memory; here the wait behind the launch returns "
             "hipErrorIllegalAddress"

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from importlib import import_module
 from pkgutil import iter_modules
 
 from hipgraph_cb.abi.hip.codes import Code
 from hipgraph_cb.virtual.callbacks import Codes
 from hipgraph_cb.virtual.hip import api
-from hipgraph_cb.virtual.hip.function_table import FUNCTIONS
+from hipgraph_cb.virtual.hip.function_table import FUNCTIONS, ApiFunction
+from hipgraph_cb.virtual.hip.profile import Profile
 from hipgraph_cb.virtual.hip.symbol_versions import VERSIONS, symbol_version
 from hipgraph_cb.virtual.native_library import NativeLibrary
 from hipgraph_cb.virtual.shared_object import ExportedFunction
@@ -38,11 +40,16 @@ def subjects() -> dict[str, list[str]]:
     return {title: names for title, names in listed.items() if names}
 
 
-def load_library() -> NativeLibrary:
-    """The native library with every function of the virtual runtime, not wired yet."""
+def functions_of(profile: Profile) -> dict[str, ApiFunction]:
+    """The functions that a version exports."""
     subjects()
+    return {name: function for name, function in FUNCTIONS.items() if name not in profile.functions_to_come}
+
+
+def load_library(functions: Mapping[str, ApiFunction]) -> NativeLibrary:
+    """The native library with these functions of the virtual runtime, not wired yet."""
     exported = [ExportedFunction(MARKER, fallback=1)]
-    for function in FUNCTIONS.values():
+    for function in functions.values():
         fallback = Code.DEINITIALIZED if function.fallback is None else function.fallback
         exported.append(ExportedFunction(function.name, symbol_version(function.name), fallback))
     return NativeLibrary(SONAMES, exported, VERSIONS)

@@ -6,6 +6,13 @@ from dataclasses import dataclass
 
 from hipgraph_cb.abi.hip.codes import Code
 
+_SINCE_7_0 = (
+    "hipDrvLaunchKernelEx hipGetDriverEntryPoint hipGetDriverEntryPoint_spt hipKernelGetFunction hipLaunchKernelExC "
+    "hipLibraryEnumerateKernels hipLibraryGetGlobal hipLibraryGetKernel hipLibraryGetKernelCount hipLibraryLoadData "
+    "hipLibraryLoadFromFile hipLibraryUnload hipModuleGetFunctionCount hipModuleLoadFatBinary "
+    "hipOccupancyAvailableDynamicSMemPerBlock hipStreamCopyAttributes hipStreamGetAttribute hipStreamSetAttribute"
+)
+
 
 @dataclass(frozen=True)
 class Profile:
@@ -13,10 +20,22 @@ class Profile:
 
     Attributes:
         version: what hipRuntimeGetVersion says: major * 10^7 + minor * 10^5 + patch.
-        bad_launch_shape: the code for a grid or block of 0, a block above 1024, or a dimension of 2^32.
+        bad_node_shape: the code for a kernel node with a grid or block of 0, a block above 1024, or a dimension of
+            2^32. A launch by function handle is hipErrorInvalidValue in both.
         last_error_is_sticky: a good call leaves the last error alone.
         forgotten_codes: results that never become the last error.
-        driver_node_needs_context: hipDrvGraphAdd*Node refuses a NULL context.
+        later_codes: result codes that this version has no text for.
+        driver_fill_has_its_own_structure: hipDrvGraphAddMemsetNode takes a HIP_MEMSET_NODE_PARAMS (else a
+            hipMemsetParams).
+        end_of_null_capture: what hipStreamEndCapture of the null stream returns without a place for the graph.
+        frees_null_in_order: hipFreeAsync takes NULL.
+        capture_takes_callbacks: hipStreamAddCallback becomes a node (else it spoils the capture).
+        event_questions_spoil_captures: hipEventQuery and hipEventSynchronize are unsafe calls.
+        other_limits: the code for device limits that there are none of.
+        tells_ipc_capability: hipPointerGetAttribute knows whether memory may be shared with processes.
+        copied_attributes_of_other_nodes: hipGraphKernelNodeCopyAttributes onto a node that is no kernel.
+        unknown_attributes: device attributes that this version refuses, and others know.
+        functions_to_come: functions that this version does not export.
         driver_copy_accepts_no_width, driver_copy_accepts_unified: HIP_MEMCPY3D with width 0, with type Unified.
         copy_accepts_no_pitch: hipMemcpy3DParms with pitch 0 and xsize 0.
         launch_on_unknown_stream: what hipGraphLaunch of an empty graph returns for a handle that is not a stream.
@@ -24,10 +43,20 @@ class Profile:
     """
 
     version: int
-    bad_launch_shape: int
+    bad_node_shape: int
     last_error_is_sticky: bool
     forgotten_codes: frozenset[int]
-    driver_node_needs_context: bool
+    later_codes: frozenset[int]
+    driver_fill_has_its_own_structure: bool
+    end_of_null_capture: int
+    frees_null_in_order: bool
+    capture_takes_callbacks: bool
+    event_questions_spoil_captures: bool
+    other_limits: int
+    tells_ipc_capability: bool
+    copied_attributes_of_other_nodes: int
+    unknown_attributes: frozenset[int]
+    functions_to_come: frozenset[str]
     driver_copy_accepts_no_width: bool
     driver_copy_accepts_unified: bool
     copy_accepts_no_pitch: bool
@@ -38,10 +67,20 @@ class Profile:
 PROFILES = {
     "6.4": Profile(
         version=60443484,
-        bad_launch_shape=Code.INVALID_VALUE,
+        bad_node_shape=Code.INVALID_VALUE,
         last_error_is_sticky=False,
         forgotten_codes=frozenset(),
-        driver_node_needs_context=True,
+        later_codes=frozenset((Code.INVALID_CHANNEL_DESCRIPTOR,)),
+        driver_fill_has_its_own_structure=True,
+        end_of_null_capture=Code.INVALID_VALUE,
+        frees_null_in_order=False,
+        capture_takes_callbacks=True,
+        event_questions_spoil_captures=False,
+        other_limits=Code.INVALID_VALUE,
+        tells_ipc_capability=False,
+        copied_attributes_of_other_nodes=Code.INVALID_CONTEXT,
+        unknown_attributes=frozenset((92,)),
+        functions_to_come=frozenset(_SINCE_7_0.split()),
         driver_copy_accepts_no_width=True,
         driver_copy_accepts_unified=False,
         copy_accepts_no_pitch=False,
@@ -50,10 +89,20 @@ PROFILES = {
     ),
     "7.2": Profile(
         version=70253211,
-        bad_launch_shape=Code.INVALID_CONFIGURATION,
+        bad_node_shape=Code.INVALID_CONFIGURATION,
         last_error_is_sticky=True,
         forgotten_codes=frozenset((Code.NOT_READY,)),
-        driver_node_needs_context=False,
+        later_codes=frozenset(),
+        driver_fill_has_its_own_structure=False,
+        end_of_null_capture=Code.ILLEGAL_STATE,
+        frees_null_in_order=True,
+        capture_takes_callbacks=False,
+        event_questions_spoil_captures=True,
+        other_limits=Code.UNSUPPORTED_LIMIT,
+        tells_ipc_capability=True,
+        copied_attributes_of_other_nodes=Code.INVALID_VALUE,
+        unknown_attributes=frozenset(),
+        functions_to_come=frozenset(),
         driver_copy_accepts_no_width=False,
         driver_copy_accepts_unified=True,
         copy_accepts_no_pitch=True,

@@ -46,14 +46,16 @@ def test_occupancy_counts_work_items_and_lds(raw, program):
     assert flags(blocks, reduce_lds, 256, 32768, 0) == 0
     assert blocks.value == 65536 // (lds.value + 32768)
     assert flags(blocks, reduce_lds, 256, 0, 8) == 1
-    assert raw.hipModuleOccupancyMaxActiveBlocksPerMultiprocessor(blocks, reduce_lds, 512, 0) == 0
-    assert blocks.value == 0
+    for bad in (0, -1):
+        blocks.value = 7
+        assert raw.hipModuleOccupancyMaxActiveBlocksPerMultiprocessor(blocks, reduce_lds, bad, 0) == 1
+        assert blocks.value == 0
     assert raw.hipModuleOccupancyMaxPotentialBlockSize(grid, blocks, reduce_lds, 0, 0) == 0
-    assert (grid.value, blocks.value) == (304 * min(8, 65536 // lds.value), 256)
+    assert (grid.value, blocks.value) == (304 * min(2, 65536 // lds.value), 1024)
     assert raw.hipModuleOccupancyMaxPotentialBlockSize(grid, blocks, reduce_lds, 0, 100) == 0
-    assert blocks.value == 64
+    assert blocks.value == 128
     assert raw.hipModuleOccupancyMaxPotentialBlockSizeWithFlags(grid, blocks, reduce_lds, 0, 0, 1) == 0
-    assert blocks.value == 256
+    assert blocks.value == 1024
     assert raw.hipModuleOccupancyMaxPotentialBlockSizeWithFlags(grid, blocks, reduce_lds, 0, 0, 2) == 1
 
 
@@ -64,11 +66,11 @@ def test_dynamic_lds_that_is_left(raw, registered):
     assert raw.hipOccupancyAvailableDynamicSMemPerBlock(left, registered["nothing"], 64, 64) == 1
     blocks, block = ctypes.c_int(), ctypes.c_int()
     assert raw.hipOccupancyMaxActiveBlocksPerMultiprocessor(blocks, registered["scale_and_offset"], 4, 0) == 0
-    assert blocks.value == 2048 // 4
+    assert blocks.value == 2048 // 64
     with_flags = raw.hipOccupancyMaxActiveBlocksPerMultiprocessorWithFlags
     assert [with_flags(blocks, registered["scale_and_offset"], 4, 0, flags) for flags in (0, 1, 2)] == [0, 0, 1]
     assert raw.hipOccupancyMaxPotentialBlockSize(blocks, block, registered["scale_and_offset"], 0, 0) == 0
-    assert block.value == 4
+    assert block.value == 1024
 
 
 def test_the_device_that_fits_is_chosen(raw, hip):

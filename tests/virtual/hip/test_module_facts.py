@@ -54,7 +54,8 @@ def test_dynamic_lds_of_a_function_can_be_limited(raw, module):
     assert raw.hipFuncGetAttribute(value, MAX_DYNAMIC, function) == 0
     assert value.value == 4096
     assert raw.hipFuncSetAttribute(function, MAX_DYNAMIC, 65537) == 1
-    assert raw.hipFuncSetAttribute(function, MAX_THREADS, 64) == 1
+    assert raw.hipFuncSetAttribute(function, MAX_THREADS, 64) == 0
+    assert raw.hipFuncSetAttribute(function, 9, 64) == 1
     assert raw.hipFuncGetAttribute(value, 99, function) == 1
     assert (raw.hipFuncSetCacheConfig(function, 1), raw.hipFuncSetCacheConfig(function, 9)) == (0, 1)
     assert (raw.hipFuncSetSharedMemConfig(function, 1), raw.hipFuncSetSharedMemConfig(function, 9)) == (0, 1)

@@ -109,7 +109,7 @@ def test_a_block_larger_than_the_kernel_was_compiled_for_is_explained(hip, progr
 def test_what_is_no_function_is_refused(hip, runtime):
     arguments = Arguments(ctypes.c_int(0))
     launch = [1, 1, 1, 64, 1, 1, 0, None, arguments.table, None]
-    assert code_of(hip.hipModuleLaunchKernel(None, *launch)) == 200
+    assert code_of(hip.hipModuleLaunchKernel(None, *launch)) == 400
     assert code_of(hip.hipModuleLaunchKernel(0x1234, *launch)) == 98
     assert runtime.fault_report() == "hipModuleLaunchKernel: 0x1234 is not a hipFunction_t of a loaded module"
 

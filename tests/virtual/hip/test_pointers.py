@@ -32,7 +32,9 @@ def test_attributes_of_a_device_pointer(raw, program):
     block = program.upload(np.zeros(64, np.uint8))
     assert attribute(raw, MEMORY_TYPE, block + 8, ctypes.c_uint) == 2
     assert attribute(raw, DEVICE_POINTER, block + 8) == block + 8
-    assert attribute(raw, HOST_POINTER, block + 8) == 0
+    host = ctypes.c_size_t(9)
+    assert raw.hipPointerGetAttribute(host, HOST_POINTER, block + 8) == 1
+    assert host.value == 0
     assert attribute(raw, RANGE_START, block + 8) == block
     assert attribute(raw, RANGE_SIZE, block + 8) == 64
     assert attribute(raw, IS_MANAGED, block, ctypes.c_ubyte) == 0
@@ -54,7 +56,7 @@ def test_one_attribute_can_be_set(raw, program):
     block = program.upload(np.zeros(64, np.uint8))
     for number in (1, 0):
         assert raw.hipPointerSetAttribute(ctypes.c_int(number), SYNC_MEMOPS, block) == 0
-        assert attribute(raw, SYNC_MEMOPS, block, ctypes.c_uint) == number
+        assert attribute(raw, SYNC_MEMOPS, block, ctypes.c_ubyte) == number
     assert raw.hipPointerSetAttribute(ctypes.c_int(1), MEMORY_TYPE, block) == 1
 
 

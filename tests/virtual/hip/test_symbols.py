@@ -134,3 +134,12 @@ def test_a_function_handle_for_a_symbol(raw, registered):
     by_handle.restype = ctypes.c_char_p
     assert by_handle(ctypes.c_size_t(handle)) == b"nothing"
     assert raw.hipGetFuncBySymbol(ctypes.c_size_t(), 0x1234) == 98
+
+
+def test_a_kernel_node_tells_the_host_function_that_it_was_given(raw, registered):
+    graph = raw.made("hipGraphCreate", 0)
+    given = structure(KernelNodeParams, func=registered["nothing"], gridDim=(1, 1, 1), blockDim=(1, 1, 1))
+    node, told = raw.made("hipGraphAddKernelNode", graph, 0, 0, given), KernelNodeParams()
+    assert raw.hipGraphKernelNodeGetParams(node, told) == 0
+    assert told.func == registered["nothing"]
+    assert raw.hipGraphDestroy(graph) == 0

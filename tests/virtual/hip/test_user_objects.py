@@ -23,10 +23,12 @@ def test_the_last_release_calls_the_function(raw, ended):
     assert raw.hipUserObjectRetain(thing, 1) == 0
     assert raw.hipUserObjectRelease(thing, 2) == 0
     assert ended[0] == []
-    assert raw.hipUserObjectRelease(thing, 2) == 1
+    assert raw.hipUserObjectRelease(thing, 2) == 0
+    assert ended[0] == []
     assert raw.hipUserObjectRelease(thing, 1) == 0
     assert ended[0] == [42]
-    assert raw.hipUserObjectRelease(thing, 1) == raw.hipUserObjectRetain(thing, 1) == 1
+    assert raw.hipUserObjectRelease(thing, 1) == raw.hipUserObjectRetain(thing, 1) == 0
+    assert ended[0] == [42]
 
 
 def test_graphs_clones_and_executable_graphs_hold_it(raw, ended):
@@ -45,7 +47,7 @@ def test_graphs_clones_and_executable_graphs_hold_it(raw, ended):
 def test_a_graph_may_hold_it_besides_its_maker_and_let_it_go(raw, ended):
     thing, graph = create(raw, ended), raw.made("hipGraphCreate", 0)
     assert raw.hipGraphRetainUserObject(graph, thing, 2, 0) == 0
-    assert raw.hipGraphReleaseUserObject(graph, thing, 3) == 1
+    assert raw.hipGraphReleaseUserObject(graph, thing, 3) == 0
     assert raw.hipGraphReleaseUserObject(graph, thing, 1) == 0
     assert raw.hipUserObjectRelease(thing, 1) == 0
     assert ended[0] == []
@@ -66,6 +68,19 @@ def test_a_graph_inside_holds_it_too(raw, ended):
 
 def test_arguments_are_checked(raw, ended):
     out, function = ctypes.c_size_t(), ctypes.cast(ended[1], ctypes.c_void_p).value
-    for bad in ((0, function, 1, 1), (42, 0, 1, 1), (42, function, 0, 1), (42, function, 1, 0)):
+    for bad in ((42, 0, 1, 1), (42, function, 0, 1), (42, function, 1, 0)):
         assert raw.hipUserObjectCreate(out, *bad) == 1
-    assert raw.hipUserObjectRetain(0x1234, 1) == 1
+    assert raw.hipUserObjectRetain(0, 1) == raw.hipUserObjectRelease(0, 1) == 1
+    assert raw.hipUserObjectCreate(out, 0, function, 1, 1) == 0
+    assert raw.hipUserObjectRelease(out.value, 1) == 0
+    assert ended[0] == [None]
+
+
+def test_a_graph_may_hold_it_as_often_as_an_int_counts(raw, ended):
+    thing, graph = create(raw, ended), raw.made("hipGraphCreate", 0)
+    assert raw.hipGraphRetainUserObject(graph, thing, (1 << 31) - 1, 0) == 0
+    executable = raw.made("hipGraphInstantiateWithFlags", graph, 0)
+    assert raw.hipUserObjectRelease(thing, 1) == raw.hipGraphDestroy(graph) == 0
+    assert ended[0] == []
+    assert raw.hipGraphExecDestroy(executable) == 0
+    assert ended[0] == [42]

@@ -33,8 +33,10 @@ def graph_kernel_node_get_attribute(runtime: HipRuntime, handle: int, attribute:
 
 @api("hipGraphKernelNodeCopyAttributes", HANDLE, HANDLE)
 def graph_kernel_node_copy_attributes(runtime: HipRuntime, source: int, target: int) -> None:
-    copied = dict(node_of(runtime, source, NodeKind.KERNEL).attributes)
-    node_of(runtime, target, NodeKind.KERNEL).attributes = copied
+    require(target)
+    node = runtime.nodes[target]
+    require(node.work.kind is NodeKind.KERNEL, runtime.profile.copied_attributes_of_other_nodes)
+    node.attributes = dict(node_of(runtime, source, NodeKind.KERNEL).attributes)
 
 
 @api("hipStreamSetAttribute", HANDLE, INT, POINTER)

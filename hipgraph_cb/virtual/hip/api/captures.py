@@ -11,7 +11,7 @@ from hipgraph_cb.abi.hip.enums import CaptureMode, CaptureStatus, UpdateCaptureD
 from hipgraph_cb.virtual.callbacks import CallError
 from hipgraph_cb.virtual.hip.function_table import HANDLE, INT, POINTER, SIZE, UINT, api
 from hipgraph_cb.virtual.hip.native import load_pointers, require, store_int, store_pointer
-from hipgraph_cb.virtual.hip.objects.capture import Capture
+from hipgraph_cb.virtual.hip.objects.capture import Capture, blocking_captures
 from hipgraph_cb.virtual.hip.objects.graph import Graph, Node
 from hipgraph_cb.virtual.hip.objects.runtime import HipRuntime
 from hipgraph_cb.virtual.hip.objects.stream import Stream
@@ -53,12 +53,15 @@ def stream_begin_capture_to_graph(
 @api("hipStreamEndCapture", HANDLE, POINTER)
 @api("hipStreamEndCapture_spt", HANDLE, POINTER)
 def stream_end_capture(runtime: HipRuntime, handle: int, out: int) -> None:
+    require(out or handle, runtime.profile.end_of_null_capture)
     require(out)
     stream = runtime.stream(handle)
     capture = stream.capture
     if capture is None:
         raise CallError(Code.ILLEGAL_STATE)
-    require(capture.origin is stream, Code.STREAM_CAPTURE_UNMATCHED)
+    if capture.origin is not stream:
+        capture.is_invalid = True
+        raise CallError(Code.STREAM_CAPTURE_UNMATCHED)
     require(
         capture.mode == CaptureMode.RELAXED or capture.thread == threading.get_ident(), Code.STREAM_CAPTURE_WRONG_THREAD
     )
@@ -71,6 +74,13 @@ def stream_end_capture(runtime: HipRuntime, handle: int, out: int) -> None:
     store_pointer(out, capture.graph.handle)
 
 
+def _asked(runtime: HipRuntime, handle: int) -> Stream:
+    """The stream that a question is about; the null stream takes none while it would wait for a capture."""
+    stream = runtime.stream(handle)
+    require(not (stream.is_null and blocking_captures(runtime)), Code.STREAM_CAPTURE_IMPLICIT)
+    return stream
+
+
 def _status(stream: Stream) -> int:
     if stream.capture is None:
         return CaptureStatus.NONE
@@ -80,13 +90,13 @@ def _status(stream: Stream) -> int:
 @api("hipStreamIsCapturing", HANDLE, POINTER)
 @api("hipStreamIsCapturing_spt", HANDLE, POINTER)
 def stream_is_capturing(runtime: HipRuntime, handle: int, out: int) -> None:
-    store_int(out, _status(runtime.stream(handle)))
+    store_int(out, _status(_asked(runtime, handle)))
 
 
 @api("hipStreamGetCaptureInfo_spt", HANDLE, POINTER, POINTER)
 @api("hipStreamGetCaptureInfo", HANDLE, POINTER, POINTER)
 def stream_get_capture_info(runtime: HipRuntime, handle: int, status_out: int, number_out: int) -> None:
-    stream = runtime.stream(handle)
+    stream = _asked(runtime, handle)
     store_int(status_out, _status(stream))
     if number_out and stream.capture is not None:
         store_pointer(number_out, stream.capture.number)
@@ -103,7 +113,7 @@ def stream_get_capture_info_v2(
     dependencies_out: int,
     count_out: int,
 ) -> None:
-    stream = runtime.stream(handle)
+    stream = _asked(runtime, handle)
     store_int(status_out, _status(stream))
     capture = stream.capture
     if capture is None:
@@ -133,7 +143,10 @@ def stream_update_capture_dependencies(
     require(flags in tuple(UpdateCaptureDependencies) and (dependencies or not count_))
     nodes = [runtime.nodes[node] for node in load_pointers(dependencies, count_)]
     require(all(node.graph is capture.graph for node in nodes))
-    kept = capture.ends[stream] if flags == UpdateCaptureDependencies.ADD_CAPTURE_DEPENDENCIES else []
+    kept = capture.ends[stream]
+    if flags == UpdateCaptureDependencies.SET_CAPTURE_DEPENDENCIES:
+        capture.let_go += kept
+        kept = []
     capture.ends[stream] = [*kept, *(node for node in nodes if node not in kept)]
 
 

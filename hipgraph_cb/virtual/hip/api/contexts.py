@@ -11,7 +11,7 @@ from hipgraph_cb.virtual.hip.native import require, store_int, store_pointer
 from hipgraph_cb.virtual.hip.objects.runtime import Context, HipRuntime
 
 _API_VERSION = 4
-_LIMITS: dict[int, int] = {Limit.STACK_SIZE: 1024, Limit.PRINTF_FIFO_SIZE: 1 << 20, Limit.MALLOC_HEAP_SIZE: 4 << 20}
+_LIMITS: dict[int, int] = {Limit.STACK_SIZE: 1024, Limit.MALLOC_HEAP_SIZE: 8 << 20}
 
 
 def _current(runtime: HipRuntime) -> Context:
@@ -132,16 +132,21 @@ def device_reset(runtime: HipRuntime) -> None:
     runtime.gate.wait(lambda: worker.is_idle)
 
 
+def _check_limit(runtime: HipRuntime, limit: int) -> None:
+    is_fifo = limit == Limit.PRINTF_FIFO_SIZE
+    require(limit in _LIMITS, Code.UNSUPPORTED_LIMIT if is_fifo else runtime.profile.other_limits)
+
+
 @api("hipDeviceGetLimit", POINTER, INT)
 def device_get_limit(runtime: HipRuntime, out: int, limit: int) -> None:
     require(out)
-    require(limit in _LIMITS, Code.UNSUPPORTED_LIMIT)
+    _check_limit(runtime, limit)
     store_pointer(out, runtime.limits.get((runtime.thread.device, limit), _LIMITS[limit]))
 
 
 @api("hipDeviceSetLimit", INT, SIZE)
 def device_set_limit(runtime: HipRuntime, limit: int, value: int) -> None:
-    require(limit in _LIMITS, Code.UNSUPPORTED_LIMIT)
+    _check_limit(runtime, limit)
     runtime.limits[runtime.thread.device, limit] = value
 
 

@@ -22,6 +22,9 @@ DIRECTION_NAMES: dict[int, str] = {
 }
 
 
+_BETWEEN_HOST_MEMORY = (MemcpyKind.HOST_TO_HOST, MemcpyKind.DEFAULT)
+
+
 def is_pageable(runtime: HipRuntime, address: int) -> bool:
     """`address` is memory of the host program that HIP does not know."""
     return runtime.allocations.find(address) is None
@@ -41,6 +44,8 @@ def checked_copy(runtime: HipRuntime, destination: int, source: int, size: int, 
     require(direction in tuple(MemcpyKind), Code.INVALID_MEMCPY_DIRECTION)
     check_range(runtime, destination, size)
     check_range(runtime, source, size)
+    if is_pageable(runtime, source) and is_pageable(runtime, destination):
+        require(direction in _BETWEEN_HOST_MEMORY, note="both addresses are pageable host memory")
     return Copy(destination, source, size, direction)
 
 

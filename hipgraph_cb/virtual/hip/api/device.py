@@ -63,6 +63,7 @@ def get_device_properties(runtime: HipRuntime, out: int, ordinal: int) -> None:
 @api("hipDeviceGetAttribute", POINTER, INT, INT)
 def device_get_attribute(runtime: HipRuntime, out: int, attribute: int, ordinal: int) -> None:
     require(out)
+    require(attribute not in runtime.profile.unknown_attributes)
     value = attribute_of(runtime.gpu_at(ordinal), runtime.settings.memory, attribute)
     if value is None:
         raise CallError(Code.INVALID_VALUE, f"device attribute {attribute} is not known")
@@ -82,8 +83,9 @@ def device_get_uuid(runtime: HipRuntime, out: int, ordinal: int) -> None:
 
 @api("hipDeviceGetPCIBusId", POINTER, INT, INT)
 def device_get_pci_bus_id(runtime: HipRuntime, out: int, room: int, ordinal: int) -> None:
-    gpu = runtime.gpu_at(ordinal)
-    store_text(out, room, pci_bus_id(gpu))
+    text = pci_bus_id(runtime.gpu_at(ordinal))
+    require(room > len(text))
+    store_text(out, room, text)
 
 
 @api("hipDeviceGetByPCIBusId", POINTER, POINTER)

@@ -9,6 +9,7 @@ from hipgraph_cb.abi.hip.enums import EventFlag
 from hipgraph_cb.virtual.callbacks import CallError
 from hipgraph_cb.virtual.hip.function_table import HANDLE, POINTER, UINT, api
 from hipgraph_cb.virtual.hip.native import require, store_pointer
+from hipgraph_cb.virtual.hip.objects.capture import forbid_unsafe_call
 from hipgraph_cb.virtual.hip.objects.event import Event
 from hipgraph_cb.virtual.hip.objects.runtime import HipRuntime
 from hipgraph_cb.virtual.hip.objects.stream import tell_failure
@@ -27,6 +28,7 @@ def event_create(runtime: HipRuntime, out: int) -> None:
 @api("hipEventCreateWithFlags", POINTER, UINT)
 def event_create_with_flags(runtime: HipRuntime, out: int, flags: int) -> None:
     require(out and not flags & ~_KNOWN_FLAGS)
+    require(not flags & EventFlag.INTERPROCESS or flags & EventFlag.DISABLE_TIMING)
     event = Event(runtime.gpu.ordinal, flags)
     event.handle = runtime.events.add(event)
     store_pointer(out, event.handle)
@@ -34,7 +36,7 @@ def event_create_with_flags(runtime: HipRuntime, out: int, flags: int) -> None:
 
 @api("hipEventDestroy", HANDLE, releases=True)
 def event_destroy(runtime: HipRuntime, handle: int) -> None:
-    require(handle)
+    require(handle, Code.INVALID_HANDLE)
     runtime.events.pop(handle)
 
 
@@ -57,11 +59,19 @@ def event_record_with_flags(runtime: HipRuntime, handle: int, stream_handle: int
     event_record(runtime, handle, stream_handle)
 
 
-@api("hipEventSynchronize", HANDLE)
-def event_synchronize(runtime: HipRuntime, handle: int) -> None:
-    require(handle)
+def _asked(runtime: HipRuntime, handle: int) -> Event:
+    """An event that is asked whether it is done."""
+    require(handle, Code.INVALID_HANDLE)
     event = runtime.events[handle]
     require(event.capture is None, Code.CAPTURED_EVENT)
+    if runtime.profile.event_questions_spoil_captures:
+        forbid_unsafe_call(runtime)
+    return event
+
+
+@api("hipEventSynchronize", HANDLE)
+def event_synchronize(runtime: HipRuntime, handle: int) -> None:
+    event = _asked(runtime, handle)
     operation = event.operation
     if operation is None:
         return
@@ -73,9 +83,7 @@ def event_synchronize(runtime: HipRuntime, handle: int) -> None:
 
 @api("hipEventQuery", HANDLE)
 def event_query(runtime: HipRuntime, handle: int) -> int:
-    require(handle)
-    require(runtime.events[handle].capture is None, Code.CAPTURED_EVENT)
-    return Code.SUCCESS if runtime.events[handle].is_done else Code.NOT_READY
+    return Code.SUCCESS if _asked(runtime, handle).is_done else Code.NOT_READY
 
 
 @api("hipEventElapsedTime", POINTER, HANDLE, HANDLE)

@@ -35,7 +35,7 @@ def checked_fill_2d(
 ) -> Fill:
     """A fill of rows by the checks of a memset node: `width` in elements, `pitch` in bytes.
 
-    AMD's runtime does not count the offset of the destination in the check of several rows, so rows may leave the
+    AMD's runtime does not count the offset of the destination in the check of rows with gaps, so they may leave the
     allocation there; the fill itself then faults.
     """
     require(destination and element_size in ELEMENT_SIZES and width and height)
@@ -43,8 +43,8 @@ def checked_fill_2d(
     allocation = runtime.allocations.find(destination)
     if allocation is None:
         raise CallError(Code.INVALID_VALUE, "a memset needs memory that HIP knows")
-    if height == 1:
-        _check_end(runtime, destination, width * element_size)
+    if height == 1 or pitch == width * element_size:
+        _check_end(runtime, destination, height * width * element_size)
     else:
         require(pitch >= width * element_size)
     require(pitch * height <= allocation.size)

@@ -47,15 +47,14 @@ _WORKS: dict[int, Callable[[HipRuntime, int], Work]] = {
     NodeKind.EMPTY: lambda runtime, place: Empty(),
     NodeKind.WAIT_EVENT: _wait,
     NodeKind.EVENT_RECORD: _record,
-    NodeKind.MEM_FREE: lambda runtime, place: free_node_work(runtime, load_pointer(place)),
 }
-_CHANGEABLE = frozenset(_WORKS) - {NodeKind.EMPTY, NodeKind.MEM_FREE}
+_CHANGEABLE = frozenset(_WORKS) - {NodeKind.EMPTY}
 
 
 def _kind_of(parameters: int) -> NodeKind:
     require(parameters)
     number = NodeParams.from_address(parameters).type
-    if number not in (*_WORKS, NodeKind.GRAPH, NodeKind.MEM_ALLOC):
+    if number not in (*_WORKS, NodeKind.GRAPH, NodeKind.MEM_ALLOC, NodeKind.MEM_FREE):
         raise CallError(Code.INVALID_VALUE, f"nodes of type {number} cannot be made")
     return NodeKind(number)
 
@@ -71,6 +70,8 @@ def graph_add_generic_node(
         return
     if kind is NodeKind.MEM_ALLOC:
         work: Work = allocate_node_work(runtime, runtime.graphs[graph], place)
+    elif kind is NodeKind.MEM_FREE:
+        work = free_node_work(runtime, runtime.graphs[graph], load_pointer(place))
     else:
         work = _WORKS[kind](runtime, place)
     add_node(runtime, out, graph, dependencies, dependency_count, work)

@@ -15,6 +15,7 @@ from hipgraph_cb.abi.hip.structures import AllocateParams
 from hipgraph_cb.virtual.callbacks import CallError
 from hipgraph_cb.virtual.hip.api.graph_nodes import add_node, check_add, node_of
 from hipgraph_cb.virtual.hip.api.memory import allocate_into
+from hipgraph_cb.virtual.hip.api.pools import current_pool
 from hipgraph_cb.virtual.hip.function_table import HANDLE, INT, POINTER, SIZE, api
 from hipgraph_cb.virtual.hip.native import require, store_pointer
 from hipgraph_cb.virtual.hip.objects.allocations import DeviceAllocation
@@ -35,12 +36,12 @@ class GraphMemory:
     holders: int = 0
     was_allocated: bool = False
 
-    def retain(self) -> None:
-        self.holders += 1
+    def retain(self, count: int) -> None:
+        self.holders += count
 
-    def release(self, runtime: HipRuntime) -> None:
+    def release(self, runtime: HipRuntime, count: int) -> None:
         """What a launch has allocated and nobody freed is the program's to free, as AMD's runtime has it."""
-        self.holders -= 1
+        self.holders -= count
         if self.holders:
             return
         del runtime.graph_memory[self.allocation.address]
@@ -62,8 +63,7 @@ class Allocate:
         with runtime.gate.lock:
             self.memory.was_allocated = True
             runtime.allocations.wake(allocation)
-            high = runtime.graph_memory_high
-            high[allocation.ordinal] = max(high.get(allocation.ordinal, 0), used_by_graphs(runtime, allocation.ordinal))
+            _note_use(runtime, allocation.ordinal)
         runtime.memory.bytes(allocation.address, allocation.size)[:] = FRESH
 
 
@@ -88,9 +88,20 @@ class Free:
 
 
 def used_by_graphs(runtime: HipRuntime, ordinal: int) -> int:
-    """Bytes of a device's graph memory that live now."""
-    ranges = [memory.allocation for memory in runtime.graph_memory.values()]
+    """Bytes of a device's graph memory that live now; what no launch has allocated yet does not count."""
+    ranges = [memory.allocation for memory in runtime.graph_memory.values() if memory.was_allocated]
     return sum(each.size for each in ranges if each.ordinal == ordinal and runtime.allocations.is_registered(each))
+
+
+def _note_use(runtime: HipRuntime, ordinal: int) -> None:
+    """Memory in use was taken from the device, which gets it back by a trim."""
+    used, meters = used_by_graphs(runtime, ordinal), runtime.graph_memory_meters
+    for attribute in (
+        GraphMemoryAttribute.USED_MEM_HIGH,
+        GraphMemoryAttribute.RESERVED_MEM_CURRENT,
+        GraphMemoryAttribute.RESERVED_MEM_HIGH,
+    ):
+        meters[ordinal, attribute] = max(meters.get((ordinal, attribute), 0), used)
 
 
 def allocation_of(runtime: HipRuntime, graph: Graph, size: int, ordinal: int, parameters: bytes) -> Allocate:
@@ -100,8 +111,8 @@ def allocation_of(runtime: HipRuntime, graph: Graph, size: int, ordinal: int, pa
     if allocation is None:
         raise CallError(Code.UNKNOWN)
     memory = runtime.graph_memory[address] = GraphMemory(allocation)
-    memory.retain()
-    graph.possessions.append(memory)
+    memory.retain(1)
+    graph.possessions[memory] += 1
     return Allocate(memory, parameters)
 
 
@@ -113,15 +124,19 @@ def allocate_node_work(runtime: HipRuntime, graph: Graph, parameters: int) -> Al
     require(
         given.bytesize and given.poolProps.allocType == AllocationType.PINNED and location.type == LocationType.DEVICE
     )
+    require(0 <= location.id < len(runtime.gpus))
     given.dptr = 0
-    work = allocation_of(runtime, graph, given.bytesize, runtime.gpu_at(location.id).ordinal, b"")
+    work = allocation_of(runtime, graph, given.bytesize, location.id, b"")
     given.dptr = work.memory.allocation.address
     return Allocate(work.memory, bytes(given))
 
 
-def free_node_work(runtime: HipRuntime, address: int) -> Free:
-    """A free node takes memory of a graph only."""
+def free_node_work(runtime: HipRuntime, graph: Graph, address: int) -> Free:
+    """A free node takes memory of a graph only, which has no free node yet."""
     require(address in runtime.graph_memory, note=f"{address:#x} is not memory of an allocation node")
+    works = (node.work for node in graph.nodes.values())
+    is_freed = any(isinstance(work, Free) and work.address == address for work in works)
+    require(not is_freed, note=f"the graph frees {address:#x} already")
     return Free(address)
 
 
@@ -151,7 +166,8 @@ def graph_add_mem_free_node(
     runtime: HipRuntime, out: int, graph: int, dependencies: int, dependency_count: int, address: int
 ) -> None:
     check_add(runtime, out, graph, dependencies, dependency_count)
-    add_node(runtime, out, graph, dependencies, dependency_count, free_node_work(runtime, address))
+    work = free_node_work(runtime, runtime.graphs[graph], address)
+    add_node(runtime, out, graph, dependencies, dependency_count, work)
 
 
 @api("hipGraphMemFreeNodeGetParams", HANDLE, POINTER)
@@ -165,8 +181,10 @@ def graph_mem_free_node_get_params(runtime: HipRuntime, handle: int, out: int) -
 def device_get_graph_mem_attribute(runtime: HipRuntime, ordinal: int, attribute: int, out: int) -> None:
     runtime.gpu_at(ordinal)
     require(out and attribute in tuple(GraphMemoryAttribute))
-    is_high = attribute in (GraphMemoryAttribute.USED_MEM_HIGH, GraphMemoryAttribute.RESERVED_MEM_HIGH)
-    store_pointer(out, runtime.graph_memory_high.get(ordinal, 0) if is_high else used_by_graphs(runtime, ordinal))
+    if attribute == GraphMemoryAttribute.USED_MEM_CURRENT:
+        store_pointer(out, used_by_graphs(runtime, ordinal))
+    else:
+        store_pointer(out, runtime.graph_memory_meters.get((ordinal, attribute), 0))
 
 
 @api("hipDeviceSetGraphMemAttribute", INT, INT, POINTER)
@@ -178,22 +196,23 @@ def device_set_graph_mem_attribute(runtime: HipRuntime, ordinal: int, attribute:
         and attribute in (GraphMemoryAttribute.USED_MEM_HIGH, GraphMemoryAttribute.RESERVED_MEM_HIGH)
         and not ctypes.c_size_t.from_address(value).value
     )
-    runtime.graph_memory_high[ordinal] = 0
+    runtime.graph_memory_meters[ordinal, attribute] = 0
 
 
 @api("hipDeviceGraphMemTrim", INT)
 def device_graph_mem_trim(runtime: HipRuntime, ordinal: int) -> None:
-    """Nothing is kept back here."""
     runtime.gpu_at(ordinal)
+    runtime.graph_memory_meters[ordinal, GraphMemoryAttribute.RESERVED_MEM_CURRENT] = used_by_graphs(runtime, ordinal)
 
 
 # -- in the order of a stream ------------------------------------------------------------------------------------------
 
 
-def _allocate_on(runtime: HipRuntime, out: int, size: int, stream: Stream, ordinal: int) -> None:
+def _allocate_on(runtime: HipRuntime, out: int, size: int, stream: Stream, pool: int) -> None:
     """Memory is there at once, for use behind this call on the stream; in a capture it becomes a node."""
+    ordinal = runtime.pools[pool].ordinal
     if stream.capture is None or not size:
-        allocate_into(runtime, out, size, ordinal)
+        allocate_into(runtime, out, size, ordinal, pool)
         return
     require(out)
     work = allocation_of(runtime, stream.capture.graph, size, ordinal, bytes(_parameters(size, ordinal)))
@@ -211,12 +230,12 @@ def _parameters(size: int, ordinal: int) -> AllocateParams:
 @api("hipMallocAsync", POINTER, SIZE, HANDLE)
 def malloc_async(runtime: HipRuntime, out: int, size: int, stream_handle: int) -> None:
     stream = runtime.stream(stream_handle)
-    _allocate_on(runtime, out, size, stream, stream.gpu.ordinal)
+    _allocate_on(runtime, out, size, stream, current_pool(runtime, stream.gpu.ordinal))
 
 
 @api("hipMallocFromPoolAsync", POINTER, SIZE, HANDLE, HANDLE)
 def malloc_from_pool(runtime: HipRuntime, out: int, size: int, handle: int, stream_handle: int) -> None:
-    _allocate_on(runtime, out, size, runtime.stream(stream_handle), runtime.pools[handle].ordinal)
+    _allocate_on(runtime, out, size, runtime.stream(stream_handle), handle)
 
 
 @api("hipFreeAsync", POINTER, HANDLE)
@@ -224,6 +243,7 @@ def free_async(runtime: HipRuntime, address: int, stream_handle: int) -> None:
     """The memory ends when the stream gets there."""
     stream = runtime.stream(stream_handle)
     if not address:
+        require(runtime.profile.frees_null_in_order)
         return
     allocation = runtime.allocations.find(address)
     if allocation is None or not runtime.allocations.is_registered(allocation):

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from hipgraph_cb.abi.hip.codes import Code
 from hipgraph_cb.abi.hip.enums import NodeKind
-from hipgraph_cb.abi.hip.structures import HostNodeParams, KernelNodeParams, MemsetParams
+from hipgraph_cb.abi.hip.structures import DriverMemsetParams, HostNodeParams, KernelNodeParams, MemsetParams
 from hipgraph_cb.virtual.callbacks import CallError
 from hipgraph_cb.virtual.hip.api.copies import checked_node_copy
 from hipgraph_cb.virtual.hip.api.fills import checked_fill_2d
@@ -15,7 +17,7 @@ from hipgraph_cb.virtual.hip.objects.executable_graph import ExecutableGraph
 from hipgraph_cb.virtual.hip.objects.graph import Node, connect
 from hipgraph_cb.virtual.hip.objects.kernels import KernelLaunch, make_launch
 from hipgraph_cb.virtual.hip.objects.runtime import HipRuntime
-from hipgraph_cb.virtual.hip.objects.work import Copy, Empty, Fill, HostCall, RecordEvent, WaitEvent, Work
+from hipgraph_cb.virtual.hip.objects.work import Copy, CopyBox, Empty, Fill, HostCall, RecordEvent, WaitEvent, Work
 
 
 def add_node(
@@ -66,7 +68,9 @@ def launch_of(runtime: HipRuntime, parameters: int) -> KernelLaunch:
     func = given.func
     if func in runtime.host_functions:
         func = handle_of_symbol(runtime, func)
-    return make_launch(runtime, func, grid, block, given.sharedMemBytes, given.kernelParams, given.extra)
+    bad_shape = runtime.profile.bad_node_shape
+    launch = make_launch(runtime, func, grid, block, given.sharedMemBytes, given.kernelParams, given.extra, bad_shape)
+    return replace(launch, handle=given.func)
 
 
 @api("hipGraphAddKernelNode", *_ADD, POINTER)
@@ -80,10 +84,12 @@ def graph_add_kernel_node(
 # -- memset ------------------------------------------------------------------------------------------------------------
 
 
-def fill_of(runtime: HipRuntime, parameters: int) -> Fill:
-    """What a hipMemsetParams asks for."""
+def fill_of(
+    runtime: HipRuntime, parameters: int, structure: type[MemsetParams] | type[DriverMemsetParams] = MemsetParams
+) -> Fill:
+    """What a hipMemsetParams, or the driver interface's structure, asks for."""
     require(parameters)
-    given = MemsetParams.from_address(parameters)
+    given = structure.from_address(parameters)
     return checked_fill_2d(runtime, given.dst, given.pitch, given.value, given.elementSize, given.width, given.height)
 
 
@@ -221,6 +227,7 @@ def graph_memcpy_node_set_params_1d(
     runtime: HipRuntime, handle: int, destination: int, source: int, size: int, direction: int
 ) -> None:
     node = node_of(runtime, handle, NodeKind.MEMCPY)
+    require(source != destination)
     node.work = checked_node_copy(runtime, destination, source, size, direction)
 
 
@@ -236,6 +243,15 @@ def graph_host_node_get_params(runtime: HipRuntime, handle: int, out: int) -> No
     if isinstance(work, HostCall):
         target = HostNodeParams.from_address(out)
         target.fn, target.userData = work.function, work.argument
+
+
+def may_become(old: Work, new: Work) -> bool:
+    """A node that is executable keeps the size of several rows that it fills, and the direction of its copy."""
+    if isinstance(old, Fill) and isinstance(new, Fill) and (old.height > 1 or new.height > 1):
+        return (old.width, old.height, old.element_size) == (new.width, new.height, new.element_size)
+    if isinstance(old, (Copy, CopyBox)) and isinstance(new, (Copy, CopyBox)):
+        return old.direction == new.direction
+    return True
 
 
 def place_in(runtime: HipRuntime, executable: int, handle: int, *kinds: NodeKind) -> tuple[ExecutableGraph, int]:
@@ -257,11 +273,9 @@ def graph_exec_kernel_node_set_params(runtime: HipRuntime, executable: int, hand
 
 @api("hipGraphExecMemsetNodeSetParams", HANDLE, HANDLE, POINTER)
 def graph_exec_memset_node_set_params(runtime: HipRuntime, executable: int, handle: int, parameters: int) -> None:
-    """A fill of several rows keeps its size; of one row it may change."""
     graph, place = place_in(runtime, executable, handle, NodeKind.MEMSET)
-    old, new = graph.works[place], fill_of(runtime, parameters)
-    if isinstance(old, Fill) and (old.height > 1 or new.height > 1):
-        require((old.width, old.height, old.element_size) == (new.width, new.height, new.element_size))
+    new = fill_of(runtime, parameters)
+    require(may_become(graph.works[place], new))
     graph.replace(place, new)
 
 
@@ -270,9 +284,9 @@ def graph_exec_memcpy_node_set_params_1d(
     runtime: HipRuntime, executable: int, handle: int, destination: int, source: int, size: int, direction: int
 ) -> None:
     graph, place = place_in(runtime, executable, handle, NodeKind.MEMCPY)
-    old, new = graph.works[place], checked_node_copy(runtime, destination, source, size, direction)
-    require(not isinstance(old, Copy) or old.direction == new.direction)
-    graph.replace(place, new)
+    old = graph.works[place]
+    require(not isinstance(old, Copy) or old.direction == direction)
+    graph.replace(place, checked_node_copy(runtime, destination, source, size, direction))
 
 
 @api("hipGraphExecHostNodeSetParams", HANDLE, HANDLE, POINTER)
@@ -284,14 +298,20 @@ def graph_exec_host_node_set_params(runtime: HipRuntime, executable: int, handle
 _SWITCHABLE = (NodeKind.KERNEL, NodeKind.MEMCPY, NodeKind.MEMSET)
 
 
+def _switchable(runtime: HipRuntime, executable: int, handle: int) -> tuple[ExecutableGraph, int]:
+    """Unlike for other changes, the node has to be in its graph still."""
+    require(handle in runtime.nodes)
+    return place_in(runtime, executable, handle, *_SWITCHABLE)
+
+
 @api("hipGraphNodeSetEnabled", HANDLE, HANDLE, UINT)
 def graph_node_set_enabled(runtime: HipRuntime, executable: int, handle: int, is_enabled: int) -> None:
-    graph, place = place_in(runtime, executable, handle, *_SWITCHABLE)
+    graph, place = _switchable(runtime, executable, handle)
     graph.switch(place, bool(is_enabled))
 
 
 @api("hipGraphNodeGetEnabled", HANDLE, HANDLE, POINTER)
 def graph_node_get_enabled(runtime: HipRuntime, executable: int, handle: int, out: int) -> None:
     require(out)
-    graph, place = place_in(runtime, executable, handle, *_SWITCHABLE)
+    graph, place = _switchable(runtime, executable, handle)
     store_int(out, int(graph.is_enabled[place]))

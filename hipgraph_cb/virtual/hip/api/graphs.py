@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from itertools import count
 
 from hipgraph_cb.abi.hip.codes import Code
-from hipgraph_cb.abi.hip.enums import InstantiateFlag
+from hipgraph_cb.abi.hip.enums import InstantiateFlag, NodeKind
 from hipgraph_cb.abi.hip.structures import InstantiateParams
 from hipgraph_cb.virtual.callbacks import CallError
 from hipgraph_cb.virtual.hip.api.copies import refuse_wrong_direction
@@ -50,7 +51,9 @@ def graph_destroy(runtime: HipRuntime, handle: int) -> None:
 @api("hipGraphClone", POINTER, HANDLE)
 def graph_clone(runtime: HipRuntime, out: int, handle: int) -> None:
     require(out and handle)
-    clone = runtime.graphs[handle].clone(runtime)
+    graph = runtime.graphs[handle]
+    require(not allocates(graph), Code.NOT_SUPPORTED, "a graph that allocates memory cannot be cloned")
+    clone = graph.clone(runtime)
     clone.number = next(_graph_numbers)
     store_pointer(out, clone.handle)
 
@@ -166,6 +169,11 @@ def graph_destroy_node(runtime: HipRuntime, handle: int) -> None:
 # -- executable graphs -------------------------------------------------------------------------------------------------
 
 
+def allocates(graph: Graph) -> bool:
+    """The graph has nodes that allocate or free memory."""
+    return any(node.work.kind in (NodeKind.MEM_ALLOC, NodeKind.MEM_FREE) for node in graph.nodes.values())
+
+
 def _instantiate(runtime: HipRuntime, out: int, handle: int, flags: int) -> None:
     require(out and handle)
     require(flags in _ALLOWED_FLAGS)
@@ -173,15 +181,18 @@ def _instantiate(runtime: HipRuntime, out: int, handle: int, flags: int) -> None
     if topological_order(graph.nodes.values()) is None:
         store_pointer(out, 0)
         raise CallError(Code.INVALID_VALUE, "the graph has a cycle")
+    if allocates(graph):
+        require(not graph.is_executable, Code.NOT_SUPPORTED, "a graph that allocates memory is instantiated once")
+        graph.is_executable = True
     executable = ExecutableGraph(graph, flags)
     refuse_freed_fills(runtime, executable.works)
     executable.possessions = hold(_all_possessions(graph))
     store_pointer(out, runtime.executable_graphs.add(executable))
 
 
-def _all_possessions(graph: Graph) -> list[Possession]:
+def _all_possessions(graph: Graph) -> Counter[Possession]:
     inside = [node.child for node in graph.nodes.values() if node.child is not None]
-    return [*graph.possessions, *(possession for child in inside for possession in _all_possessions(child))]
+    return sum((_all_possessions(child) for child in inside), Counter(graph.possessions))
 
 
 @api("hipGraphInstantiate", POINTER, HANDLE, POINTER, POINTER, SIZE)
@@ -199,6 +210,7 @@ def graph_instantiate_with_flags(runtime: HipRuntime, out: int, handle: int, fla
 def graph_instantiate_with_params(runtime: HipRuntime, out: int, handle: int, parameters: int) -> None:
     require(parameters)
     given = InstantiateParams.from_address(parameters)
+    require(given.flags in (*_ALLOWED_FLAGS, InstantiateFlag.UPLOAD))
     given.result_out = 1
     given.errNode_out = 0
     _instantiate(runtime, out, handle, given.flags & ~InstantiateFlag.UPLOAD)
@@ -213,8 +225,8 @@ def graph_exec_destroy(runtime: HipRuntime, handle: int) -> None:
     last = executable.last
     if executable.possessions and last is not None:
         runtime.gate.wait(lambda: last.is_done)
-    for possession in executable.possessions:
-        possession.release(runtime)
+    for possession, times in executable.possessions.items():
+        possession.release(runtime, times)
 
 
 @api("hipGraphExecGetFlags", HANDLE, POINTER)

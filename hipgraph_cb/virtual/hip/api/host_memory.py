@@ -8,6 +8,7 @@ from hipgraph_cb.virtual.callbacks import CallError
 from hipgraph_cb.virtual.hip.function_table import POINTER, SIZE, UINT, api
 from hipgraph_cb.virtual.hip.native import require, store_int, store_pointer
 from hipgraph_cb.virtual.hip.objects.allocations import RegisteredMemory
+from hipgraph_cb.virtual.hip.objects.capture import forbid_unsafe_call
 from hipgraph_cb.virtual.hip.objects.runtime import HipRuntime
 from hipgraph_cb.virtual.memory import OutOfMemory
 
@@ -18,7 +19,10 @@ _FLAGS = 0x1 | 0x2 | 0x4 | 0x8 | 0x80000000
 @api("hipHostRegister", POINTER, SIZE, UINT)
 def host_register(runtime: HipRuntime, address: int, size: int, flags: int) -> None:
     require(address and size and not flags & ~_FLAGS)
+    forbid_unsafe_call(runtime)
     allocations = runtime.allocations
+    if address in allocations.registered:
+        return
     require(not allocations.memory.is_inside(address), note="memory that HIP made cannot be registered")
     for known in allocations.registered.values():
         if address < known.host + known.size and known.host < address + size:
@@ -33,6 +37,7 @@ def host_register(runtime: HipRuntime, address: int, size: int, flags: int) -> N
 @api("hipHostUnregister", POINTER, releases=True)
 def host_unregister(runtime: HipRuntime, address: int) -> None:
     require(address)
+    forbid_unsafe_call(runtime)
     known = runtime.allocations.registered.get(address)
     if known is None:
         raise CallError(Code.HOST_MEMORY_NOT_REGISTERED)
@@ -60,7 +65,9 @@ def device_pointer(runtime: HipRuntime, address: int) -> int:
 
 @api("hipHostGetFlags", POINTER, POINTER)
 def host_get_flags(runtime: HipRuntime, out: int, address: int) -> None:
-    allocation = runtime.allocations.find(address)
-    if allocation is None or allocation.kind is not MemoryType.HOST:
+    """Not of registered memory, as by AMD's runtime."""
+    allocations = runtime.allocations
+    allocation = allocations.find(address)
+    if allocation is None or not allocations.is_registered(allocation) or allocation.kind is not MemoryType.HOST:
         raise CallError(Code.INVALID_VALUE)
     store_int(out, allocation.flags)

@@ -36,7 +36,7 @@ def module_launch_kernel(
     parameters: int,
     extra: int,
 ) -> None:
-    require(function, Code.INVALID_IMAGE)
+    require(function, Code.INVALID_HANDLE)
     target = runtime.stream(stream)
     grid, block = (grid_x, grid_y, grid_z), (block_x, block_y, block_z)
     submit(runtime, target, make_launch(runtime, function, grid, block, dynamic_lds, parameters, extra))
@@ -72,7 +72,8 @@ def stream_add_callback(runtime: HipRuntime, handle: int, function: int, argumen
     """It runs when the stream gets there; what comes behind it on the stream waits for it."""
     require(function and flags == 0)
     stream = runtime.stream(handle)
-    forbid_in_capture(stream)
+    if not runtime.profile.capture_takes_callbacks:
+        forbid_in_capture(stream)
     submit(runtime, stream, StreamCallback(handle, function, argument))
 
 
@@ -83,9 +84,9 @@ def attribute_of_function(function: Function, attribute: int) -> int | None:
     values: dict[int, int] = {
         FunctionAttribute.MAX_THREADS_PER_BLOCK: export.max_flat_workgroup_size,
         FunctionAttribute.SHARED_SIZE_BYTES: export.group_segment_size,
-        FunctionAttribute.CONST_SIZE_BYTES: 0,
+        FunctionAttribute.CONST_SIZE_BYTES: -1,
         FunctionAttribute.LOCAL_SIZE_BYTES: export.private_segment_size,
-        FunctionAttribute.NUM_REGS: ((export.descriptor.compute_pgm_rsrc1 & 63) + 1) * 8,
+        FunctionAttribute.NUM_REGS: export.metadata.registers.vgprs or 0,
         FunctionAttribute.PTX_VERSION: version,
         FunctionAttribute.BINARY_VERSION: version,
         FunctionAttribute.CACHE_MODE_CA: 0,
@@ -116,10 +117,7 @@ def function_set_attribute(runtime: HipRuntime, handle: int, attribute: int, val
     function = runtime.functions.get(handle)
     if function is None:
         raise CallError(Code.INVALID_DEVICE_FUNCTION)
-    require(
-        attribute
-        in (FunctionAttribute.MAX_DYNAMIC_SHARED_SIZE_BYTES, FunctionAttribute.PREFERRED_SHARED_MEMORY_CARVEOUT)
-    )
+    require(attribute in (FunctionAttribute.MAX_THREADS_PER_BLOCK, FunctionAttribute.MAX_DYNAMIC_SHARED_SIZE_BYTES))
     if attribute == FunctionAttribute.MAX_DYNAMIC_SHARED_SIZE_BYTES:
         require(0 <= value <= function.gpu.model.lds - function.export.group_segment_size)
         function.max_dynamic_lds = value

@@ -39,7 +39,7 @@ def _launch(
 @api("hipDrvLaunchKernelEx", POINTER, HANDLE, POINTER, POINTER)
 def driver_launch_kernel_ex(runtime: HipRuntime, config: int, handle: int, parameters: int, extra: int) -> None:
     require(config)
-    require(handle, Code.INVALID_IMAGE)
+    require(handle, Code.INVALID_HANDLE)
     given = DriverLaunchConfig.from_address(config)
     _refuse_cooperation(given.attrs, given.numAttrs)
     grid, block = given.gridDim.values, given.blockDim.values
@@ -79,17 +79,18 @@ def ext_module_launch_kernel(
     dynamic_lds: int, stream: int, parameters: int, extra: int, start_event: int, stop_event: int, flags: int,
 ) -> None:  # fmt: skip
     """The grid is given in work-items, whole workgroups of them here."""
-    require(handle, Code.INVALID_IMAGE)
+    require(handle, Code.INVALID_HANDLE)
     block = block_x, block_y, block_z
-    require(min(block) > 0, runtime.profile.bad_launch_shape)
+    require(min(block) > 0)
+    grid = -(-x // block_x), -(-y // block_y), -(-z // block_z)
+    launch = make_launch(runtime, handle, grid, block, dynamic_lds, parameters, extra)
     require(
         all(items % size == 0 for items, size in zip((x, y, z), block, strict=True)),
         note="a grid that ends in the middle of a workgroup",
     )
     if start_event:
         event_record(runtime, start_event, stream)
-    grid = x // block_x, y // block_y, z // block_z
-    _launch(runtime, handle, grid, block, dynamic_lds, stream, parameters, extra)
+    submit(runtime, runtime.stream(stream), launch)
     if stop_event:
         event_record(runtime, stop_event, stream)
 

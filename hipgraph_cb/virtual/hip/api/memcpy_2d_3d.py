@@ -58,6 +58,14 @@ def _box(
 # -- 2-D ---------------------------------------------------------------------------------------------------------------
 
 
+def _check_direction(runtime: HipRuntime, target: int, source: int, direction: int) -> None:
+    """Pageable host memory is no device memory; a wrong kind otherwise is accepted."""
+    from_device = direction in (MemcpyKind.DEVICE_TO_HOST, MemcpyKind.DEVICE_TO_DEVICE)
+    to_device = direction in (MemcpyKind.HOST_TO_DEVICE, MemcpyKind.DEVICE_TO_DEVICE)
+    require(not (from_device and is_pageable(runtime, source)), note=f"{source:#x} is pageable host memory")
+    require(not (to_device and is_pageable(runtime, target)), note=f"{target:#x} is pageable host memory")
+
+
 def _plane(
     runtime: HipRuntime, target: int, target_pitch: int, source: int, source_pitch: int, width: int, height: int,
     direction: int,
@@ -68,6 +76,7 @@ def _plane(
     if not (width and height):
         return None
     require(target_pitch >= width and source_pitch >= width, Code.INVALID_PITCH_VALUE)
+    _check_direction(runtime, target, source, direction)
     return _box(runtime, _Side(target, target_pitch, 0), _Side(source, source_pitch, 0), (width, height, 1))
 
 
@@ -204,20 +213,28 @@ def box_of_3d(runtime: HipRuntime, address: int) -> CopyBox:
             require(runtime.profile.copy_accepts_no_pitch)
             pitch = extent[0]
         require(position.x + extent[0] <= pitch)
+        require(extent[1] <= pointer.ysize)
         plane = pitch * pointer.ysize
         sides.append(_Side(pointer.ptr + position.z * plane + position.y * pitch + position.x, pitch, plane))
     box = _box(runtime, sides[0], sides[1], extent, load_bytes(address, SIZE_OF_3D))
     return replace(box, direction=given.kind)
 
 
+def _copy_of_3d(runtime: HipRuntime, address: int) -> CopyBox:
+    """A box that is copied at once; a node may have any direction until it is launched."""
+    box = box_of_3d(runtime, address)
+    _check_direction(runtime, box.destination, box.source, box.direction)
+    return box
+
+
 @api("hipMemcpy3D", POINTER)
 def memcpy_3d(runtime: HipRuntime, parameters: int) -> None:
-    _run(runtime, runtime.gpu.null_stream, box_of_3d(runtime, parameters))
+    _run(runtime, runtime.gpu.null_stream, _copy_of_3d(runtime, parameters))
 
 
 @api("hipMemcpy3D_spt", POINTER)
 def memcpy_3d_per_thread(runtime: HipRuntime, parameters: int) -> None:
-    _run(runtime, runtime.stream(2), box_of_3d(runtime, parameters))
+    _run(runtime, runtime.stream(2), _copy_of_3d(runtime, parameters))
 
 
 @api("hipMemcpy3DAsync_spt", POINTER, HANDLE)
@@ -248,7 +265,7 @@ def memcpy_3d_peer_async(runtime: HipRuntime, parameters: int, stream: int) -> N
 
 @api("hipMemcpy3DAsync", POINTER, HANDLE)
 def memcpy_3d_async(runtime: HipRuntime, parameters: int, stream: int) -> None:
-    _run_async(runtime, runtime.stream(stream), box_of_3d(runtime, parameters))
+    _run_async(runtime, runtime.stream(stream), _copy_of_3d(runtime, parameters))
 
 
 def box_of_driver_3d(runtime: HipRuntime, address: int) -> CopyBox:

@@ -13,6 +13,8 @@ from hipgraph_cb.virtual.hip.objects.capture import forbid_unsafe_call
 from hipgraph_cb.virtual.hip.objects.runtime import HipRuntime
 
 _PITCH_ALIGNMENT = 256
+_EXT_FLAGS = (0, 1, 3, 4)  # default, fine-grained, uncached, contiguous
+_COHERENT_OR_NOT = 0x40000000 | 0x80000000
 
 
 def _allocate(runtime: HipRuntime, out: int, size: int, kind: MemoryType, flags: int = 0) -> None:
@@ -22,10 +24,10 @@ def _allocate(runtime: HipRuntime, out: int, size: int, kind: MemoryType, flags:
     store_pointer(out, address)
 
 
-def allocate_into(runtime: HipRuntime, out: int, size: int, ordinal: int) -> None:
-    """Write the address of fresh memory of a device; of no bytes, NULL."""
+def allocate_into(runtime: HipRuntime, out: int, size: int, ordinal: int, pool: int) -> None:
+    """Write the address of fresh memory of a pool; of no bytes, NULL."""
     require(out)
-    store_pointer(out, runtime.allocations.allocate(size, MemoryType.DEVICE, ordinal) if size else 0)
+    store_pointer(out, runtime.allocations.allocate(size, MemoryType.DEVICE, ordinal, pool=pool) if size else 0)
 
 
 def _release(runtime: HipRuntime, address: int, allowed: tuple[MemoryType, ...]) -> None:
@@ -57,7 +59,7 @@ def malloc(runtime: HipRuntime, out: int, size: int) -> None:
 
 @api("hipExtMallocWithFlags", POINTER, SIZE, UINT)
 def malloc_with_flags(runtime: HipRuntime, out: int, size: int, flags: int) -> None:
-    require(flags in (0, 1, 2, 3))
+    require(flags in _EXT_FLAGS)
     _allocate(runtime, out, size, MemoryType.DEVICE, flags)
 
 
@@ -75,6 +77,7 @@ def free(runtime: HipRuntime, address: int) -> None:
 @api("hipHostMalloc", POINTER, SIZE, UINT)
 @api("hipHostAlloc", POINTER, SIZE, UINT)
 def host_malloc(runtime: HipRuntime, out: int, size: int, flags: int) -> None:
+    require(flags & _COHERENT_OR_NOT != _COHERENT_OR_NOT)
     _allocate(runtime, out, size, MemoryType.HOST, flags)
 
 
@@ -87,7 +90,8 @@ def malloc_host(runtime: HipRuntime, out: int, size: int) -> None:
 @api("hipHostFree", POINTER, releases=True)
 @api("hipFreeHost", POINTER, releases=True)
 def host_free(runtime: HipRuntime, address: int) -> None:
-    _release(runtime, address, (MemoryType.HOST,))
+    """It frees device memory too, as by AMD's runtime."""
+    _release(runtime, address, (MemoryType.HOST, MemoryType.DEVICE))
 
 
 def pitch_of(width: int) -> int:
@@ -163,6 +167,6 @@ def device_enable_peer_access(runtime: HipRuntime, peer: int, flags: int) -> Non
 
 @api("hipDeviceDisablePeerAccess", INT)
 def device_disable_peer_access(runtime: HipRuntime, peer: int) -> None:
-    runtime.gpu_at(peer)
+    require(runtime.gpu_at(peer) is not runtime.gpu, Code.INVALID_DEVICE)
     require(peer in runtime.gpu.peers, Code.PEER_ACCESS_NOT_ENABLED)
     runtime.gpu.peers.discard(peer)

@@ -69,9 +69,10 @@ def module_load_data_ex(
 @api("hipModuleLoad", POINTER, POINTER)
 def module_load(runtime: HipRuntime, out: int, path: int) -> None:
     require(out and path)
-    file = Path(load_text(path))
+    name = load_text(path)
+    require(name)
     try:
-        data = file.read_bytes()
+        data = Path(name).read_bytes()
     except OSError as error:
         raise CallError(Code.FILE_NOT_FOUND, str(error)) from error
     _load_into(runtime, out, lambda: data)
@@ -114,8 +115,10 @@ def _why_missing(module: Module, name: str) -> str:
 @api("hipModuleGetGlobal", POINTER, POINTER, HANDLE, POINTER)
 def module_get_global(runtime: HipRuntime, address_out: int, size_out: int, handle: int, name_address: int) -> None:
     require(name_address and (address_out or size_out))
+    name = load_text(name_address)
+    require(name)
     require(handle, Code.INVALID_HANDLE)
-    found = runtime.modules[handle].loaded.globals.get(load_text(name_address))
+    found = runtime.modules[handle].loaded.globals.get(name)
     if found is None:
         raise CallError(Code.NOT_FOUND)
     for out, value in zip((address_out, size_out), found, strict=True):

@@ -9,18 +9,20 @@ from hipgraph_cb.abi.hip.enums import NodeKind
 from hipgraph_cb.abi.hip.structures import (
     SIZE_OF_3D,
     SIZE_OF_DRIVER_3D,
+    DriverMemsetParams,
     KernelNodeParams,
     Memcpy3DParams,
+    MemsetParams,
 )
 from hipgraph_cb.virtual.callbacks import CallError
-from hipgraph_cb.virtual.hip.api.graph_nodes import add_node, check_add, fill_of, node_of, place_in
+from hipgraph_cb.virtual.hip.api.graph_nodes import add_node, check_add, fill_of, may_become, node_of, place_in
 from hipgraph_cb.virtual.hip.api.memcpy_2d_3d import box_of_3d, box_of_driver_3d
 from hipgraph_cb.virtual.hip.function_table import HANDLE, POINTER, SIZE, api
 from hipgraph_cb.virtual.hip.native import require, store_pointer
 from hipgraph_cb.virtual.hip.objects.graph import Node
 from hipgraph_cb.virtual.hip.objects.kernels import KernelLaunch
 from hipgraph_cb.virtual.hip.objects.runtime import HipRuntime
-from hipgraph_cb.virtual.hip.objects.work import Copy, CopyBox, RecordEvent, WaitEvent
+from hipgraph_cb.virtual.hip.objects.work import Copy, CopyBox, Fill, RecordEvent, WaitEvent
 
 _ADD = (POINTER, HANDLE, POINTER, SIZE)
 
@@ -88,14 +90,18 @@ def graph_memcpy_node_get_params(runtime: HipRuntime, handle: int, out: int) -> 
 @api("hipGraphExecMemcpyNodeSetParams", HANDLE, HANDLE, POINTER)
 def graph_exec_memcpy_node_set_params(runtime: HipRuntime, executable: int, handle: int, parameters: int) -> None:
     graph, place = place_in(runtime, executable, handle, NodeKind.MEMCPY)
-    graph.replace(place, box_of_3d(runtime, parameters))
+    box = box_of_3d(runtime, parameters)
+    require(may_become(graph.works[place], box))
+    graph.replace(place, box)
 
 
 # -- the driver interface ----------------------------------------------------------------------------------------------
 
 
-def _check_context(runtime: HipRuntime, context: int) -> None:
-    require(context or not runtime.profile.driver_node_needs_context)
+def _driver_fill(runtime: HipRuntime, parameters: int) -> Fill:
+    """A fill by the structure that the driver interface of the version takes."""
+    has_its_own = runtime.profile.driver_fill_has_its_own_structure
+    return fill_of(runtime, parameters, DriverMemsetParams if has_its_own else MemsetParams)
 
 
 @api("hipDrvGraphAddMemcpyNode", *_ADD, POINTER, HANDLE)
@@ -112,8 +118,7 @@ def driver_graph_add_memset_node(
     runtime: HipRuntime, out: int, graph: int, dependencies: int, dependency_count: int, parameters: int, context: int
 ) -> None:
     check_add(runtime, out, graph, dependencies, dependency_count)
-    _check_context(runtime, context)
-    add_node(runtime, out, graph, dependencies, dependency_count, fill_of(runtime, parameters))
+    add_node(runtime, out, graph, dependencies, dependency_count, _driver_fill(runtime, parameters))
 
 
 @api("hipDrvGraphMemcpyNodeGetParams", HANDLE, POINTER)
@@ -134,7 +139,6 @@ def driver_graph_exec_memcpy_node_set_params(
     runtime: HipRuntime, executable: int, handle: int, parameters: int, context: int
 ) -> None:
     graph, place = place_in(runtime, executable, handle, NodeKind.MEMCPY)
-    _check_context(runtime, context)
     graph.replace(place, box_of_driver_3d(runtime, parameters))
 
 
@@ -143,8 +147,7 @@ def driver_graph_exec_memset_node_set_params(
     runtime: HipRuntime, executable: int, handle: int, parameters: int, context: int
 ) -> None:
     graph, place = place_in(runtime, executable, handle, NodeKind.MEMSET)
-    _check_context(runtime, context)
-    graph.replace(place, fill_of(runtime, parameters))
+    graph.replace(place, _driver_fill(runtime, parameters))
 
 
 # -- events ------------------------------------------------------------------------------------------------------------

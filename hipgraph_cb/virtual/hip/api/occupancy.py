@@ -27,24 +27,32 @@ def _of_symbol(runtime: HipRuntime, host_function: int) -> Function:
 
 
 def _blocks(function: Function, block: int, dynamic_lds: int) -> int:
+    """By waves and LDS. What the kernel was compiled for at most does not count, as by AMD's runtime."""
     model, export = function.gpu.model, function.export
-    if block > export.max_flat_workgroup_size:
+    if block > _MAX_BLOCK:
         return 0
-    return min(model.threads_per_compute_unit // block, model.lds // max(1, export.group_segment_size + dynamic_lds))
+    waves = model.threads_per_compute_unit // model.wavefront_size
+    of_block = -(-block // model.wavefront_size)
+    return min(waves // of_block, model.lds // max(1, export.group_segment_size + dynamic_lds))
 
 
 def _best(function: Function, dynamic_lds: int, limit: int) -> tuple[int, int]:
-    """The grid that fills the device with the largest blocks, and those blocks."""
+    """The grid that fills the device with the largest blocks, and those blocks: whole waves."""
     model = function.gpu.model
-    largest = min(function.export.max_flat_workgroup_size, limit or _MAX_BLOCK, _MAX_BLOCK)
-    block = largest - largest % model.wavefront_size or largest
+    largest = min(limit, _MAX_BLOCK) if limit > 0 else _MAX_BLOCK
+    block = -(-largest // model.wavefront_size) * model.wavefront_size
     return _blocks(function, block, dynamic_lds) * model.compute_units, block
+
+
+def _tell_blocks(out: int, function: Function, block: int, dynamic_lds: int) -> None:
+    store_int(out, _blocks(function, block, dynamic_lds) if block > 0 else 0)
+    require(block > 0)
 
 
 @api("hipModuleOccupancyMaxActiveBlocksPerMultiprocessor", POINTER, HANDLE, INT, SIZE)
 def blocks_of_handle(runtime: HipRuntime, out: int, handle: int, block: int, dynamic_lds: int) -> None:
-    require(out and block > 0)
-    store_int(out, _blocks(_of_handle(runtime, handle), block, dynamic_lds))
+    require(out)
+    _tell_blocks(out, _of_handle(runtime, handle), block, dynamic_lds)
 
 
 @api("hipModuleOccupancyMaxActiveBlocksPerMultiprocessorWithFlags", POINTER, HANDLE, INT, SIZE, UINT)
@@ -57,8 +65,8 @@ def blocks_of_handle_with_flags(
 
 @api("hipOccupancyMaxActiveBlocksPerMultiprocessor", POINTER, POINTER, INT, SIZE)
 def blocks_of_symbol(runtime: HipRuntime, out: int, host_function: int, block: int, dynamic_lds: int) -> None:
-    require(out and block > 0)
-    store_int(out, _blocks(_of_symbol(runtime, host_function), block, dynamic_lds))
+    require(out)
+    _tell_blocks(out, _of_symbol(runtime, host_function), block, dynamic_lds)
 
 
 @api("hipOccupancyMaxActiveBlocksPerMultiprocessorWithFlags", POINTER, POINTER, INT, SIZE, UINT)

@@ -9,7 +9,6 @@ from hipgraph_cb.abi.hip.codes import Code
 from hipgraph_cb.abi.hip.enums import (
     CPU_DEVICE,
     INVALID_DEVICE,
-    AccessFlag,
     MemoryAdvise,
     MemoryType,
     PointerAttribute,
@@ -18,7 +17,6 @@ from hipgraph_cb.abi.hip.enums import (
 from hipgraph_cb.abi.hip.structures import MemoryLocation, PointerAttributes
 from hipgraph_cb.virtual.callbacks import CallError
 from hipgraph_cb.virtual.hip.api.host_memory import device_pointer
-from hipgraph_cb.virtual.hip.api.pools import default_pool
 from hipgraph_cb.virtual.hip.function_table import HANDLE, INT, POINTER, SIZE, UINT, api
 from hipgraph_cb.virtual.hip.native import load_pointers, require
 from hipgraph_cb.virtual.hip.objects.allocations import DeviceAllocation
@@ -41,48 +39,79 @@ def _places(runtime: HipRuntime, allocation: DeviceAllocation, address: int) -> 
 
 @api("hipPointerGetAttributes", POINTER, POINTER)
 def pointer_get_attributes(runtime: HipRuntime, out: int, address: int) -> None:
+    """Memory that HIP does not know is of the type `unregistered`, on no device."""
     require(out and address)
-    allocation = _known(runtime, address)
+    allocation = runtime.allocations.find(address)
     target = PointerAttributes.from_address(out)
+    if allocation is None:
+        ctypes.memset(out, 0, ctypes.sizeof(PointerAttributes))
+        target.type, target.device = MemoryType.UNREGISTERED, INVALID_DEVICE
+        return
     target.type, target.device = allocation.kind, allocation.ordinal
     target.devicePointer, target.hostPointer = _places(runtime, allocation, address)
     target.isManaged = int(allocation.kind is MemoryType.MANAGED)
-    target.allocationFlags = allocation.flags
+    target.allocationFlags = 0 if allocation.kind is MemoryType.MANAGED else allocation.flags
 
 
-def _attribute(runtime: HipRuntime, attribute: int, address: int) -> Any:
-    """The value of a hipPointer_attribute as a ctypes object of its size; the unsupported ones are refused."""
-    allocation = _known(runtime, address)
+_REFUSED = (
+    PointerAttribute.P2P_TOKENS,
+    PointerAttribute.ALLOWED_HANDLE_TYPES,
+    PointerAttribute.IS_GPU_DIRECT_RDMA_CAPABLE,
+    PointerAttribute.MEMPOOL_HANDLE,
+)
+_POINTER, _INTEGER, _TRUTH = ctypes.c_size_t, ctypes.c_int, ctypes.c_ubyte
+_OF_UNKNOWN_MEMORY: dict[int, Any] = {
+    PointerAttribute.MEMORY_TYPE: _INTEGER(MemoryType.UNREGISTERED),
+    PointerAttribute.DEVICE_POINTER: _POINTER(0),
+    PointerAttribute.HOST_POINTER: _POINTER(0),
+    PointerAttribute.SYNC_MEMOPS: _TRUTH(0),
+    PointerAttribute.IS_MANAGED: _TRUTH(0),
+    PointerAttribute.DEVICE_ORDINAL: _INTEGER(INVALID_DEVICE),
+    PointerAttribute.IS_LEGACY_HIP_IPC_CAPABLE: _INTEGER(0),
+    PointerAttribute.RANGE_START_ADDR: _POINTER(0),
+    PointerAttribute.RANGE_SIZE: _POINTER(0),
+    PointerAttribute.MAPPED: _TRUTH(0),
+}
+"""What is written, by attribute, beside the refusal for memory that HIP does not know."""
+
+
+def _attributes(runtime: HipRuntime, allocation: DeviceAllocation, address: int) -> dict[int, Any]:
+    """The values of the hipPointer_attribute of an address, as ctypes objects of their sizes."""
     for_kernels, for_host = _places(runtime, allocation, address)
-    pointer, integer, truth = ctypes.c_size_t, ctypes.c_uint, ctypes.c_ubyte
+    is_device, is_managed = allocation.kind is MemoryType.DEVICE, allocation.kind is MemoryType.MANAGED
     values: dict[int, Any] = {
-        PointerAttribute.CONTEXT: pointer(runtime.primary_contexts[allocation.ordinal].handle),
-        PointerAttribute.MEMORY_TYPE: integer(allocation.kind),
-        PointerAttribute.DEVICE_POINTER: pointer(for_kernels),
-        PointerAttribute.HOST_POINTER: pointer(for_host),
-        PointerAttribute.SYNC_MEMOPS: integer(allocation.address in runtime.synchronous_ranges),
+        PointerAttribute.MEMORY_TYPE: _INTEGER(MemoryType.HOST if is_managed else allocation.kind),
+        PointerAttribute.DEVICE_POINTER: _POINTER(for_kernels),
+        PointerAttribute.HOST_POINTER: _POINTER(for_host),
+        PointerAttribute.SYNC_MEMOPS: _TRUTH(allocation.address in runtime.synchronous_ranges),
         PointerAttribute.BUFFER_ID: ctypes.c_ulonglong(allocation.address),
-        PointerAttribute.IS_MANAGED: truth(allocation.kind is MemoryType.MANAGED),
-        PointerAttribute.DEVICE_ORDINAL: ctypes.c_int(allocation.ordinal),
-        PointerAttribute.IS_LEGACY_HIP_IPC_CAPABLE: truth(0),
-        PointerAttribute.RANGE_START_ADDR: pointer(allocation.address),
-        PointerAttribute.RANGE_SIZE: pointer(allocation.size),
-        PointerAttribute.MAPPED: truth(1),
-        PointerAttribute.ALLOWED_HANDLE_TYPES: ctypes.c_ulonglong(0),
-        PointerAttribute.IS_GPU_DIRECT_RDMA_CAPABLE: truth(0),
-        PointerAttribute.ACCESS_FLAGS: integer(AccessFlag.READ_WRITE),
-        PointerAttribute.MEMPOOL_HANDLE: pointer(default_pool(runtime, allocation.ordinal)),
+        PointerAttribute.IS_MANAGED: _TRUTH(is_managed),
+        PointerAttribute.DEVICE_ORDINAL: _INTEGER(allocation.ordinal),
+        PointerAttribute.IS_LEGACY_HIP_IPC_CAPABLE: _INTEGER(is_device),
+        PointerAttribute.RANGE_START_ADDR: _POINTER(allocation.address),
+        PointerAttribute.RANGE_SIZE: _POINTER(allocation.size),
+        PointerAttribute.MAPPED: _TRUTH(1),
     }
-    require(attribute != PointerAttribute.P2P_TOKENS, Code.NOT_SUPPORTED)
-    require(attribute in values)
-    return values[attribute]
+    if is_device:
+        values[PointerAttribute.CONTEXT] = _POINTER(runtime.primary_contexts[allocation.ordinal].handle)
+    return values
 
 
 @api("hipPointerGetAttribute", POINTER, INT, POINTER)
 def pointer_get_attribute(runtime: HipRuntime, out: int, attribute: int, address: int) -> None:
     require(out and address)
-    value = _attribute(runtime, attribute, address)
-    ctypes.memmove(out, ctypes.addressof(value), ctypes.sizeof(value))
+    is_known = attribute != PointerAttribute.IS_LEGACY_HIP_IPC_CAPABLE or runtime.profile.tells_ipc_capability
+    require(is_known and attribute not in _REFUSED, Code.NOT_SUPPORTED)
+    if attribute == PointerAttribute.ACCESS_FLAGS:
+        _INTEGER.from_address(out).value = 0
+        return
+    allocation = runtime.allocations.find(address)
+    values = _OF_UNKNOWN_MEMORY if allocation is None else _attributes(runtime, allocation, address)
+    if attribute in values:
+        ctypes.memmove(out, ctypes.addressof(values[attribute]), ctypes.sizeof(values[attribute]))
+    require(allocation is not None and attribute in values)
+    is_device_only = allocation is not None and allocation.kind is MemoryType.DEVICE
+    require(attribute != PointerAttribute.HOST_POINTER or not is_device_only)
 
 
 @api("hipDrvPointerGetAttributes", UINT, POINTER, POINTER, POINTER)

@@ -28,6 +28,12 @@ class Pool:
     attributes: dict[int, int] = field(default_factory=lambda: dict.fromkeys(_FLAGS, 1))
 
 
+def current_pool(runtime: HipRuntime, ordinal: int) -> int:
+    """The handle of the pool that a device allocates from."""
+    default_pool(runtime, ordinal)
+    return runtime.current_pools[ordinal]
+
+
 def default_pool(runtime: HipRuntime, ordinal: int) -> int:
     """The handle of a device's own pool."""
     if ordinal not in runtime.default_pools:
@@ -44,8 +50,7 @@ def device_get_default_pool(runtime: HipRuntime, out: int, ordinal: int) -> None
 @api("hipDeviceGetMemPool", POINTER, INT)
 def device_get_pool(runtime: HipRuntime, out: int, ordinal: int) -> None:
     require(out)
-    default_pool(runtime, runtime.gpu_at(ordinal).ordinal)
-    store_pointer(out, runtime.current_pools[ordinal])
+    store_pointer(out, current_pool(runtime, runtime.gpu_at(ordinal).ordinal))
 
 
 @api("hipDeviceSetMemPool", INT, HANDLE)
@@ -59,8 +64,8 @@ def device_set_pool(runtime: HipRuntime, ordinal: int, handle: int) -> None:
 def pool_create(runtime: HipRuntime, out: int, properties: int) -> None:
     require(out and properties)
     location = PoolProperties.from_address(properties).location
-    require(location.type == LocationType.DEVICE)
-    store_pointer(out, runtime.pools.add(Pool(runtime.gpu_at(location.id).ordinal)))
+    require(location.type == LocationType.DEVICE and 0 <= location.id < len(runtime.gpus))
+    store_pointer(out, runtime.pools.add(Pool(location.id)))
 
 
 @api("hipMemPoolDestroy", HANDLE, releases=True)
@@ -122,11 +127,17 @@ def pool_trim(runtime: HipRuntime, handle: int, least: int) -> None:
 def pool_set_attribute(runtime: HipRuntime, handle: int, attribute: int, value: int) -> None:
     require(value)
     pool = runtime.pools[handle]
-    require(
-        attribute
-        in (*_FLAGS, PoolAttribute.RELEASE_THRESHOLD, PoolAttribute.RESERVED_MEM_HIGH, PoolAttribute.USED_MEM_HIGH)
-    )
-    pool.attributes[attribute] = ctypes.c_int.from_address(value).value if attribute in _FLAGS else load_pointer(value)
+    if attribute in _FLAGS:
+        pool.attributes[attribute] = ctypes.c_int.from_address(value).value
+        return
+    given = load_pointer(value)
+    if attribute in (PoolAttribute.RESERVED_MEM_HIGH, PoolAttribute.USED_MEM_HIGH):
+        require(given == 0, note="a high-water mark can be set to 0 only")
+        used = runtime.allocations.pool_used.get(handle, 0)
+        runtime.allocations.pool_high[handle] = used
+        return
+    require(attribute == PoolAttribute.RELEASE_THRESHOLD)
+    pool.attributes[attribute] = given
 
 
 @api("hipMemPoolGetAttribute", HANDLE, INT, POINTER)
@@ -137,6 +148,8 @@ def pool_get_attribute(runtime: HipRuntime, handle: int, attribute: int, out: in
     if attribute in _FLAGS:
         ctypes.c_int.from_address(out).value = pool.attributes[attribute]
     elif attribute in (PoolAttribute.USED_MEM_CURRENT, PoolAttribute.RESERVED_MEM_CURRENT):
-        store_pointer(out, runtime.allocations.used.get(pool.ordinal, 0))
+        store_pointer(out, runtime.allocations.pool_used.get(handle, 0))
+    elif attribute in (PoolAttribute.USED_MEM_HIGH, PoolAttribute.RESERVED_MEM_HIGH):
+        store_pointer(out, runtime.allocations.pool_high.get(handle, 0))
     else:
         store_pointer(out, pool.attributes.get(attribute, 0))

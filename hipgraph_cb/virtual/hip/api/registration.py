@@ -132,6 +132,7 @@ def get_function_by_symbol(runtime: HipRuntime, out: int, host_function: int) ->
 def function_get_attributes(runtime: HipRuntime, out: int, host_function: int) -> None:
     require(out)
     require(host_function, Code.INVALID_DEVICE_FUNCTION)
+    require(host_function not in runtime.functions, Code.INVALID_SYMBOL)
     function = _function(runtime, host_function)
     target = FunctionAttributes.from_address(out)
     names = (

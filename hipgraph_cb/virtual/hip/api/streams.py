@@ -7,6 +7,7 @@ from hipgraph_cb.abi.hip.enums import STREAM_NON_BLOCKING
 from hipgraph_cb.virtual.callbacks import CallError
 from hipgraph_cb.virtual.hip.function_table import HANDLE, INT, POINTER, UINT, api
 from hipgraph_cb.virtual.hip.native import require, store_int, store_pointer
+from hipgraph_cb.virtual.hip.objects.capture import forbid_unsafe_call
 from hipgraph_cb.virtual.hip.objects.event import Event
 from hipgraph_cb.virtual.hip.objects.runtime import HipRuntime
 from hipgraph_cb.virtual.hip.objects.stream import Stream, tell_failure, wait_for_streams
@@ -41,7 +42,7 @@ def stream_create_with_priority(runtime: HipRuntime, out: int, flags: int, prior
 
 @api("hipStreamDestroy", HANDLE, releases=True)
 def stream_destroy(runtime: HipRuntime, handle: int) -> None:
-    require(handle)
+    require(handle, Code.INVALID_HANDLE)
     stream = runtime.streams.pop(handle)
     if stream.capture is not None and stream.capture.origin is stream:
         stream.capture.abandon(runtime)
@@ -54,6 +55,7 @@ def stream_destroy(runtime: HipRuntime, handle: int) -> None:
 def stream_synchronize(runtime: HipRuntime, handle: int) -> None:
     stream = runtime.stream(handle)
     forbid_in_capture(stream)
+    forbid_unsafe_call(runtime)
     wait_for_streams(runtime.gate, stream.group())
 
 

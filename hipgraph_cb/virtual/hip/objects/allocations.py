@@ -21,13 +21,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class DeviceAllocation:
-    """A range that HIP knows: `size` bytes at `address`, made on device `ordinal`."""
+    """A range that HIP knows: `size` bytes at `address`, made on device `ordinal`, from `pool` or, 0, none."""
 
     address: int
     size: int
     kind: MemoryType
     ordinal: int
     flags: int = 0
+    pool: int = 0
 
 
 @dataclass(frozen=True)
@@ -68,18 +69,21 @@ class Allocations:
 
     Attributes:
         used: bytes in use by device ordinal.
+        pool_used, pool_high: bytes in use of memory pools, now and at most, by their handles.
         registered: host memory of the program that it made known, by its address.
     """
 
     memory: Memory
     limit: int
     used: dict[int, int] = field(default_factory=dict)
+    pool_used: dict[int, int] = field(default_factory=dict)
+    pool_high: dict[int, int] = field(default_factory=dict)
     registered: dict[int, RegisteredMemory] = field(default_factory=dict)
     _known: dict[int, DeviceAllocation] = field(default_factory=dict)
     _numbers: Iterator[int] = field(default_factory=itertools.count)
     _dormant: dict[int, DeviceAllocation] = field(default_factory=dict)
 
-    def allocate(self, size: int, kind: MemoryType, ordinal: int, flags: int = 0) -> int:
+    def allocate(self, size: int, kind: MemoryType, ordinal: int, flags: int = 0, pool: int = 0) -> int:
         """The address of `size` fresh bytes; hipErrorOutOfMemory where the device has no room."""
         if kind is not MemoryType.HOST and self.used.get(ordinal, 0) + size > self.limit:
             raise CallError(
@@ -91,9 +95,12 @@ class Allocations:
             address = self.memory.allocate(size, label=label)
         except OutOfMemory as error:
             raise CallError(Code.OUT_OF_MEMORY, str(error)) from error
-        self._known[address] = DeviceAllocation(address, size, kind, ordinal, flags)
+        self._known[address] = DeviceAllocation(address, size, kind, ordinal, flags, pool)
         if kind is not MemoryType.HOST:
             self.used[ordinal] = self.used.get(ordinal, 0) + size
+        if pool:
+            self.pool_used[pool] = self.pool_used.get(pool, 0) + size
+            self.pool_high[pool] = max(self.pool_high.get(pool, 0), self.pool_used[pool])
         return address
 
     def free(self, allocation: DeviceAllocation) -> None:
@@ -104,6 +111,8 @@ class Allocations:
         del self._known[allocation.address]
         if allocation.kind is not MemoryType.HOST:
             self.used[allocation.ordinal] -= allocation.size
+        if allocation.pool:
+            self.pool_used[allocation.pool] -= allocation.size
 
     def put_to_sleep(self, allocation: DeviceAllocation) -> None:
         """End the life of a graph's memory until `wake`; its address stays its own."""

@@ -24,6 +24,7 @@ class Capture:
         mode: hipStreamCaptureMode: which unsafe calls spoil it (of all threads, of this thread, none).
         thread: the thread that began it.
         ends: for each stream that takes part, the nodes that its next call depends on.
+        let_go: nodes that the caller took out of what a stream depends on; they need not be joined.
         owns_graph: the graph began with the capture, and is lost with it.
         is_invalid: a forbidden call was made; the graph is lost.
         shown: an array that a caller was given the address of.
@@ -36,6 +37,7 @@ class Capture:
         self.thread = thread
         self.number = number
         self.ends: dict[Stream, list[Node]] = {origin: []}
+        self.let_go: list[Node] = []
         self.owns_graph = True
         self.is_invalid = False
         self.shown: object = None
@@ -61,9 +63,9 @@ class Capture:
         ends.extend(node for node in event.captured_nodes if node not in ends)
 
     def is_joined(self) -> bool:
-        """Every node that another stream added last is behind something of the origin."""
+        """Every node that another stream added last is before an end of the origin, or before a node let go."""
         reached: set[Node] = set()
-        todo = list(self.ends[self.origin])
+        todo = [*self.ends[self.origin], *self.let_go]
         while todo:
             node = todo.pop()
             if node not in reached:
@@ -99,11 +101,15 @@ def forbid_unsafe_call(runtime: HipRuntime) -> None:
         raise CallError(Code.STREAM_CAPTURE_UNSUPPORTED)
 
 
+def blocking_captures(runtime: HipRuntime) -> list[Capture]:
+    """The captures of streams that the null stream waits for."""
+    streams = runtime.gpu.streams if runtime.captures else ()
+    return [stream.capture for stream in streams if stream.capture is not None and stream.is_blocking]
+
+
 def forbid_legacy_call(runtime: HipRuntime) -> None:
     """A call on the null stream would make it wait for a blocking stream that is being captured."""
-    if not runtime.captures:
-        return
-    captures = [stream.capture for stream in runtime.gpu.streams if stream.capture is not None and stream.is_blocking]
+    captures = blocking_captures(runtime)
     for capture in captures:
         capture.is_invalid = True
     if captures:

@@ -62,7 +62,6 @@ ATTRIBUTE_FIELDS: dict[int, str | tuple[str, int]] = {
     49: ("maxTexture3D", 0),
     50: ("maxTexture3D", 1),
     51: ("maxTexture3D", 2),
-    55: ("maxThreadsDim", 0),
     56: "maxThreadsPerBlock",
     57: "maxThreadsPerMultiProcessor",
     58: "memPitch",
@@ -83,10 +82,8 @@ ATTRIBUTE_FIELDS: dict[int, str | tuple[str, int]] = {
     74: "sharedMemPerBlock",
     75: "sharedMemPerBlockOptin",
     76: "sharedMemPerMultiprocessor",
-    77: "singleToDoublePrecisionPerfRatio",
     78: "streamPrioritiesSupported",
     79: "surfaceAlignment",
-    80: "tccDriver",
     81: "textureAlignment",
     82: "texturePitchAlignment",
     83: "totalConstMem",
@@ -96,7 +93,6 @@ ATTRIBUTE_FIELDS: dict[int, str | tuple[str, int]] = {
     88: "memoryPoolsSupported",
     90: "hostRegisterSupported",
     91: "memoryPoolSupportedHandleTypes",
-    10000: "clockInstructionRate",
     10002: "maxSharedMemoryPerMultiProcessor",
     10007: "cooperativeMultiDeviceUnmatchedFunc",
     10008: "cooperativeMultiDeviceUnmatchedGridDim",
@@ -106,7 +102,7 @@ ATTRIBUTE_FIELDS: dict[int, str | tuple[str, int]] = {
     10012: "asicRevision",
 }
 _PHYSICAL_COMPUTE_UNITS, _XCC_COUNT, _PCI_CHIP, _WALL_CLOCK = 10015, 10018, 10020, 10017
-_CONSTANT_ATTRIBUTES = {89: 0, 92: -1, 93: 0, 94: 0, 95: 0, 10013: 0, 10014: 0, 10016: 1, _WALL_CLOCK: 100_000}
+_CONSTANT_ATTRIBUTES = {32: 0, 42: 0, 53: 0, 89: 0, 92: 0, 10013: 0, 10014: 0, 10016: 1, _WALL_CLOCK: 100_000}
 
 
 def device_name(gpu: Gpu) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from collections import Counter
 from typing import TYPE_CHECKING
 
 from hipgraph_cb.abi.hip.enums import NodeKind
@@ -52,7 +53,7 @@ class ExecutableGraph:
         self._roots: list[int] = []
         self.copies: list[Copy | CopyBox] = []
         self.awaited: list[Event] = []
-        self.possessions: list[Possession] = []
+        self.possessions: Counter[Possession] = Counter()
         self.children: dict[int, tuple[int, int]] = {}
         self._exits: dict[int, int] = {}
         self._flatten(graph, [])

@@ -24,7 +24,7 @@ class Gpu:
         self.worker = worker
         self.null_stream = Stream(self, is_null=True)
         self.streams: set[Stream] = {self.null_stream}
-        self.flags = 0
+        self.flags = 1  # hipDeviceScheduleSpin
         self.peers: set[int] = set()
         self.launch_block = 0
         self.launch_block_size = 0

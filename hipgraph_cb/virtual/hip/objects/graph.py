@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Protocol
 
@@ -14,17 +15,16 @@ if TYPE_CHECKING:
 class Possession(Protocol):
     """Something that graphs and executable graphs hold on to; it ends when nobody does any more."""
 
-    def retain(self) -> None: ...
+    def retain(self, count: int) -> None: ...
 
-    def release(self, runtime: HipRuntime) -> None: ...
+    def release(self, runtime: HipRuntime, count: int) -> None: ...
 
 
-def hold(possessions: Iterable[Possession]) -> list[Possession]:
-    """Hold each of them once more."""
-    held = list(possessions)
-    for possession in held:
-        possession.retain()
-    return held
+def hold(possessions: Counter[Possession]) -> Counter[Possession]:
+    """Hold each of them as often once more."""
+    for possession, count in possessions.items():
+        possession.retain(count)
+    return Counter(possessions)
 
 
 class Node:
@@ -58,16 +58,18 @@ class Graph:
     Attributes:
         owner: the node whose child graph this is.
         original: the handle of the graph it was cloned from, or 0.
-        possessions: what it holds on to: user objects and memory of its own, each as often as it is held.
+        possessions: what it holds on to: user objects and memory of its own, and how often.
+        is_executable: it was instantiated, which a graph that allocates memory may be once.
     """
 
     def __init__(self) -> None:
-        self.possessions: list[Possession] = []
+        self.possessions: Counter[Possession] = Counter()
         self.nodes: dict[int, Node] = {}
         self.handle = 0
         self.original = 0
         self.owner: Node | None = None
         self.number = 0
+        self.is_executable = False
 
     def add(self, runtime: HipRuntime, work: Work) -> Node:
         node = Node(self, work)
@@ -88,8 +90,8 @@ class Graph:
 
     def forget(self, runtime: HipRuntime) -> None:
         """End the life of this graph and of all its nodes."""
-        for possession in self.possessions:
-            possession.release(runtime)
+        for possession, count in self.possessions.items():
+            possession.release(runtime, count)
         runtime.graphs.pop(self.handle)
         for node in self.nodes.values():
             runtime.nodes.pop(node.handle)

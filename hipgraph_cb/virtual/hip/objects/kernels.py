@@ -71,7 +71,7 @@ class KernelLaunch:
     """One launch with all its arguments.
 
     Attributes:
-        handle: the hipFunction_t it was launched by.
+        handle: what it was launched by: a hipFunction_t or the host function of compiled code.
         grid, block: workgroups, and work-items of a workgroup, in x, y, z.
         arguments: the kernarg block, hidden arguments included.
     """
@@ -165,15 +165,20 @@ def _registered_memory(runtime: HipRuntime) -> Iterator[None]:
 
 
 def make_launch(
-    runtime: HipRuntime, handle: int, grid: Shape, block: Shape, dynamic_lds: int, parameters: int, extra: int
-) -> KernelLaunch:
+    runtime: HipRuntime, handle: int, grid: Shape, block: Shape, dynamic_lds: int, parameters: int, extra: int,
+    bad_shape: int = Code.INVALID_VALUE,
+) -> KernelLaunch:  # fmt: skip
     """The launch that these C arguments describe; the order of the checks is that of AMD's runtime."""
     function = runtime.functions.get(handle)
     if function is None:
         raise CallError(Code.INVALID_DEVICE_FUNCTION, f"{handle:#x} is not a hipFunction_t of a loaded module")
     require(not (parameters and extra))
-    check_shape(runtime, function, grid, block, dynamic_lds)
     layout = function.export.layout
+    require(
+        parameters or extra or not layout.parameters,
+        note=f"kernel {function.name} has arguments, and none were given",
+    )
+    check_shape(function, grid, block, dynamic_lds, bad_shape)
     arguments = bytearray(layout.size)
     if parameters:
         for parameter, address in zip(
@@ -184,8 +189,6 @@ def make_launch(
     elif extra:
         given = _extra_bytes(extra)[: layout.size]
         arguments[: len(given)] = given
-    else:
-        require(not layout.parameters, note=f"kernel {function.name} has arguments, and none were given")
     _write_hidden(arguments, function, grid, block, dynamic_lds)
     return KernelLaunch(function, handle, grid, block, dynamic_lds, bytes(arguments))
 
@@ -214,9 +217,8 @@ def _extra_bytes(extra: int) -> bytes:
     return load_bytes(buffer, size)
 
 
-def check_shape(runtime: HipRuntime, function: Function, grid: Shape, block: Shape, dynamic_lds: int) -> None:
+def check_shape(function: Function, grid: Shape, block: Shape, dynamic_lds: int, bad_shape: int) -> None:
     """Refuse a grid or block that no kernel, or not this kernel, can be launched with."""
-    bad_shape = runtime.profile.bad_launch_shape
     require(min(*grid, *block) > 0, bad_shape, f"kernel {function.name}: grid {grid}, block {block}")
     items = block[0] * block[1] * block[2]
     require(items <= MAX_BLOCK, bad_shape, f"kernel {function.name}: a block of {items} exceeds {MAX_BLOCK}")

@@ -71,7 +71,7 @@ class HipRuntime:
         self.memory = machine.memory
         self.gpus = [Gpu(gpu.ordinal, gpu.target, gpu.model, gpu.worker) for gpu in machine.gpus]
         self.allocations = Allocations(self.memory, settings.memory)
-        self.streams: HandleTable[Stream] = HandleTable(Code.INVALID_HANDLE, "hipStream_t")
+        self.streams: HandleTable[Stream] = HandleTable(Code.CONTEXT_IS_DESTROYED, "hipStream_t")
         self.events: HandleTable[Event] = HandleTable(Code.INVALID_HANDLE, "hipEvent_t")
         self.modules: HandleTable[Module] = HandleTable(Code.NOT_FOUND, "hipModule_t")
         self.functions: HandleTable[Function] = HandleTable(Code.INVALID_VALUE, "hipFunction_t")
@@ -90,7 +90,7 @@ class HipRuntime:
         self.current_pools: dict[int, int] = {}
         self.user_objects: HandleTable[UserObject] = HandleTable(Code.INVALID_VALUE, "hipUserObject_t")
         self.graph_memory: dict[int, GraphMemory] = {}
-        self.graph_memory_high: dict[int, int] = {}
+        self.graph_memory_meters: dict[tuple[int, int], int] = {}
         self.libraries: HandleTable[Library] = HandleTable(Code.INVALID_HANDLE, "hipLibrary_t")
         self.kernels: HandleTable[Kernel] = HandleTable(Code.INVALID_HANDLE, "hipKernel_t")
         self.address_of: Callable[[str], int] = lambda name: 0

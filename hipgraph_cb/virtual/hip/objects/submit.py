@@ -16,8 +16,6 @@ def submit(runtime: HipRuntime, stream: Stream, work: Work) -> Operation | None:
     if stream.capture is not None:
         stream.capture.add(runtime, stream, work)
         return None
-    if stream.is_null:
-        forbid_legacy_call(runtime)
     gpu = stream.gpu
 
     def step(operation: Operation) -> bool:

@@ -150,6 +150,7 @@ def virtual_runtime(backend: str = "hip", settings: VirtualSettings | None = Non
             _check_settings(settings, runtime)
         if backend not in _runtimes:
             from hipgraph_cb.virtual.install import install, install_hsa
+            from hipgraph_cb.virtual.settings import AFTER_FAULT
 
             make = install_hsa if backend == "hsa" else install
             is_first = not _runtimes
@@ -157,9 +158,10 @@ def virtual_runtime(backend: str = "hip", settings: VirtualSettings | None = Non
             _runtimes[backend] = make(choice.virtual_targets, wished)
             if is_first:
                 logger.warning(
-                    "no real AMD GPU is used (%s): kernels run on the CPU, as virtual GPU %s",
+                    "no real AMD GPU is used (%s): kernels run on the CPU, as virtual GPU %s; %s",
                     choice.reason,
                     ", ".join(choice.virtual_targets),
+                    AFTER_FAULT[_runtimes[backend].settings.after_fault],
                 )
             _check_settings(settings, _runtimes[backend])
         return _runtimes[backend]

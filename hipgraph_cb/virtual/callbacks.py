@@ -108,6 +108,7 @@ class CallGate:
         shared: what it shares with the other library; `lock`, `changed`, `faults` and `interrupts` are from there.
         remembered, remember: last-error state. `remember(code)` is called for a code other than 0, and for every code
             while `remembered` is true.
+        broken_by: code and text of a fault that every later call repeats, but those that give back or only tell.
     """
 
     def __init__(self, codes: Codes, shared: SharedCalls) -> None:
@@ -119,6 +120,7 @@ class CallGate:
         self.interrupts = shared.interrupts
         self.remember: Callable[[int], None] = lambda code: None
         self.remembered: object = ()
+        self.broken_by: tuple[int, str] | None = None
         self._main = threading.main_thread().ident
 
     # -- making callbacks ------------------------------------------------------------------------------------------
@@ -146,7 +148,7 @@ class CallGate:
         if releases:
             entry = self._releasing(name, function)
         elif locks:
-            entry = self._entry(name, function, on_error, remembers)
+            entry = self._entry(name, function, on_error, remembers, is_refused_when_broken=remembers)
         else:
             entry = self._unlocked(name, function, on_error)
         self.interrupts.shield(entry.__code__)
@@ -156,7 +158,13 @@ class CallGate:
         return address or 0
 
     def _entry(
-        self, name: str, function: Callable[..., int | None], on_error: int | None, remembers: bool
+        self,
+        name: str,
+        function: Callable[..., int | None],
+        on_error: int | None,
+        remembers: bool,
+        *,
+        is_refused_when_broken: bool = False,
     ) -> Callable[..., int]:
         shared, lock, quiet, interrupts = self.shared, self.lock, self.codes.quiet, self.interrupts
 
@@ -167,6 +175,8 @@ class CallGate:
                 with lock:
                     shared.depth += 1
                     try:
+                        if self.broken_by is not None and is_refused_when_broken:
+                            raise CallError(*self.broken_by)
                         code = function(*arguments) or 0
                     except BaseException as error:  # noqa: BLE001 - C code must get an answer, whatever happens
                         code = self._failed(name, error, on_error)

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import os
+import sys
 import threading
 import traceback
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from hipgraph_cb.abi.hip.codes import Code
@@ -40,6 +42,7 @@ class Machine:
         targets: the processors by ordinal, as they were asked for.
         memory: one arena for all devices and for pinned host memory, so every device can reach every range.
         calls: what the calls of both libraries share.
+        on_fault: called on the worker, with the lock, when a kernel or copy has faulted.
         helpers: further threads, each with what it waits on, to be ended at exit.
     """
 
@@ -47,6 +50,7 @@ class Machine:
         self.targets = tuple(targets)
         self.settings = settings
         self.faults = FaultLog()
+        self.on_fault: Callable[[Failure], None] = lambda failure: None
         self.interrupts = Interrupts()
         self.calls = SharedCalls(self.interrupts, self.faults)
         self.calls.on_interrupted_wait = self._stop_kernels
@@ -78,7 +82,17 @@ class Machine:
             code, text = Code.UNKNOWN, "".join(traceback.format_exception(error)).rstrip()
         failure = Failure(code, f"{operation.label}: {text}")
         self.faults.add(failure.text)
+        was_stopped = isinstance(error, DeviceFault) and error.kind is FaultKind.TIMEOUT
+        if isinstance(error, (DeviceFault, MemoryFault)) and not was_stopped:
+            self._fault_happened(failure)
         return failure
+
+    def _fault_happened(self, failure: Failure) -> None:
+        if self.settings.after_fault == "abort":
+            sys.stderr.write(f"{failure.text}\naborting after a fault of the virtual GPU (after_fault=abort)\n")
+            sys.stderr.flush()
+            os.abort()
+        self.on_fault(failure)
 
     def _stop_kernels(self) -> None:
         for gpu in self.gpus:

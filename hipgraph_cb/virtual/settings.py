@@ -11,6 +11,12 @@ from hipgraph_cb.errors import InvalidArgumentError
 
 PREFIX = "HIPGRAPH_CB_VIRTUAL_"
 LDS_BOUNDS_HARDWARE, LDS_BOUNDS_FAULT = "hardware", "fault"
+AFTER_FAULT = {
+    "recover": "a fault leaves a device that works",
+    "sticky": "after a fault every call fails",
+    "abort": "a fault ends the process",
+}
+"""What `after_fault` may be, and what that means."""
 _UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
 
 
@@ -25,6 +31,8 @@ class Settings:
         watchdog: seconds of processor time after which a kernel is stopped, or 0 for never.
         lds_bounds: what an access outside a workgroup's LDS does: "hardware" (reads give 0, writes are dropped) or
             "fault".
+        after_fault: what a fault leaves behind: "recover", a device that works; "sticky", a HIP library whose every
+            call fails, as AMD's 7.2.4; "abort", nothing: the process ends, as with AMD's 6.4.3.
     """
 
     memory: int = 16 << 30
@@ -32,6 +40,7 @@ class Settings:
     profile: str = "7.2"
     watchdog: float = 60.0
     lds_bounds: str = LDS_BOUNDS_HARDWARE
+    after_fault: str = "recover"
 
     @classmethod
     def from_environment(cls, environment: Mapping[str, str] | None = None) -> Settings:
@@ -54,6 +63,8 @@ class VirtualSettings:
         watchdog: seconds of processor time after which a kernel is stopped, or 0 for never.
         lds_bounds: what an access outside a workgroup's LDS does: "hardware" (reads give 0, writes are dropped) or
             "fault".
+        after_fault: what a fault leaves behind: "recover", a device that works; "sticky", a HIP library whose every
+            call fails, as AMD's 7.2.4; "abort", nothing: the process ends, as with AMD's 6.4.3.
     """
 
     memory: int | str | None = None
@@ -61,6 +72,7 @@ class VirtualSettings:
     profile: str | None = None
     watchdog: float | None = None
     lds_bounds: str | None = None
+    after_fault: str | None = None
 
     def resolve(self, environment: Mapping[str, str] | None = None) -> Settings:
         """The settings that hold: these, then the variables that are set, then the defaults.
@@ -76,6 +88,7 @@ class VirtualSettings:
             ("profile", _profile, "6.4 or 7.2"),
             ("watchdog", _seconds, "seconds, 0 for no limit"),
             ("lds_bounds", _lds_bounds, f"{LDS_BOUNDS_HARDWARE} or {LDS_BOUNDS_FAULT}"),
+            ("after_fault", _after_fault, ", ".join(AFTER_FAULT)),
         )
         for name, read, allowed in readers:
             wish = getattr(self, name)
@@ -109,6 +122,12 @@ def _profile(text: str) -> str:
 
 def _lds_bounds(text: str) -> str:
     if text not in (LDS_BOUNDS_HARDWARE, LDS_BOUNDS_FAULT):
+        raise ValueError(text)
+    return text
+
+
+def _after_fault(text: str) -> str:
+    if text not in AFTER_FAULT:
         raise ValueError(text)
     return text
 

@@ -19,15 +19,17 @@ def test_each_setting_has_a_variable():
         "HIPGRAPH_CB_VIRTUAL_PROFILE": "6.4",
         "HIPGRAPH_CB_VIRTUAL_WATCHDOG": "0.5",
         "HIPGRAPH_CB_VIRTUAL_LDS_BOUNDS": "fault",
+        "HIPGRAPH_CB_VIRTUAL_AFTER_FAULT": "sticky",
     }
-    wanted = Settings(memory=512 << 20, seed=7, profile="6.4", watchdog=0.5, lds_bounds="fault")
-    assert Settings.from_environment(variables) == wanted
+    assert Settings.from_environment(variables) == Settings(
+        memory=512 << 20, seed=7, profile="6.4", watchdog=0.5, lds_bounds="fault", after_fault="sticky"
+    )
 
 
 @pytest.mark.parametrize("name, text", [
     ("MEMORY", "much"), ("MEMORY", "0"), ("MEMORY", "12Q"), ("SEED", "x"), ("PROFILE", "5.0"),
     ("WATCHDOG", "-1"), ("WATCHDOG", "inf"), ("WATCHDOG", "nan"), ("WATCHDOG", ""),
-    ("LDS_BOUNDS", "none"),
+    ("LDS_BOUNDS", "none"), ("AFTER_FAULT", "crash"),
 ])  # fmt: skip
 def test_a_value_that_makes_no_sense_is_refused(name, text):
     with pytest.raises(InvalidArgumentError, match=f"HIPGRAPH_CB_VIRTUAL_{name} cannot be understood"):

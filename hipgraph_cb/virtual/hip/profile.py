@@ -35,6 +35,7 @@ class Profile:
         tells_ipc_capability: hipPointerGetAttribute knows whether memory may be shared with processes.
         copied_attributes_of_other_nodes: hipGraphKernelNodeCopyAttributes onto a node that is no kernel.
         unknown_attributes: device attributes that this version refuses, and others know.
+        after_fault: what AMD's runtime does after a fault; the setting of that name chooses what this one does.
         functions_to_come: functions that this version does not export.
         driver_copy_accepts_no_width, driver_copy_accepts_unified: HIP_MEMCPY3D with width 0, with type Unified.
         copy_accepts_no_pitch: hipMemcpy3DParms with pitch 0 and xsize 0.
@@ -56,6 +57,7 @@ class Profile:
     tells_ipc_capability: bool
     copied_attributes_of_other_nodes: int
     unknown_attributes: frozenset[int]
+    after_fault: str
     functions_to_come: frozenset[str]
     driver_copy_accepts_no_width: bool
     driver_copy_accepts_unified: bool
@@ -80,6 +82,7 @@ PROFILES = {
         tells_ipc_capability=False,
         copied_attributes_of_other_nodes=Code.INVALID_CONTEXT,
         unknown_attributes=frozenset((92,)),
+        after_fault="abort",
         functions_to_come=frozenset(_SINCE_7_0.split()),
         driver_copy_accepts_no_width=True,
         driver_copy_accepts_unified=False,
@@ -102,6 +105,7 @@ PROFILES = {
         tells_ipc_capability=True,
         copied_attributes_of_other_nodes=Code.INVALID_VALUE,
         unknown_attributes=frozenset(),
+        after_fault="sticky",
         functions_to_come=frozenset(),
         driver_copy_accepts_no_width=False,
         driver_copy_accepts_unified=True,

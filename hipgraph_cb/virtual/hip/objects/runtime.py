@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from hipgraph_cb.virtual.hip.objects.executable_graph import ExecutableGraph
     from hipgraph_cb.virtual.hip.objects.graph import Graph, Node
     from hipgraph_cb.virtual.hip.objects.kernels import Function, Shape
+    from hipgraph_cb.virtual.worker import Failure
 
 
 class Context:
@@ -99,6 +100,8 @@ class HipRuntime:
         self.threads_with_error: set[ThreadState] = set()
         gate.remembered = self.threads_with_error
         gate.remember = self._remember
+        if settings.after_fault == "sticky":
+            machine.on_fault = self._break
 
     def _primary_context(self, ordinal: int) -> Context:
         context = Context(ordinal)
@@ -147,6 +150,11 @@ class HipRuntime:
             self.threads_with_error.add(self.thread)
         elif not code and not self.profile.last_error_is_sticky:
             self.take_last_error()
+
+    def _break(self, failure: Failure) -> None:
+        """Every later call repeats the first fault."""
+        if self.gate.broken_by is None:
+            self.gate.broken_by = failure.code, failure.text
 
     def take_last_error(self) -> int:
         """The calling thread's last error, which is forgotten."""

@@ -52,9 +52,9 @@ GROUPS = (
         r"GetAllocationPropertiesFromHandle|RetainAllocationHandle)",
     ),
     AbsentGroup(
-        "cooperative and clustered launches",
-        "workgroups are executed in chunks, so they cannot wait for all others",
-        r"hip(Module|Ext)?Launch(Cooperative|MultiKernel).*|hipOccupancy.*Cluster.*",
+        "launches on several devices and clustered launches",
+        "each device has its own launch, and its hardware knows no clusters",
+        r"hip(Module|Ext)?Launch(Cooperative|MultiKernel).*MultiDevice|hipOccupancy.*Cluster.*",
     ),
     AbsentGroup(
         "batches of memory operations",

@@ -43,7 +43,7 @@ def test_the_properties_are_those_of_the_model(hip):
     )  # fmt: skip
     assert (told.sharedMemPerBlock, told.l2CacheSize) == (MODEL.lds, MODEL.l2_cache)
     assert (told.maxThreadsPerBlock, told.maxThreadsPerMultiProcessor) == (1024, MODEL.threads_per_compute_unit)
-    assert (told.managedMemory, told.memoryPoolsSupported, told.cooperativeLaunch) == (1, 1, 0)
+    assert (told.managedMemory, told.memoryPoolsSupported, told.cooperativeLaunch) == (1, 1, 1)
     assert told.uuid.bytes == b"virtualgpu000000"
 
 

@@ -88,7 +88,8 @@ def test_a_launch_by_configuration(raw, registered, call):
     assert call.result() == [1, 4, 7, 10]
     cooperative = (ctypes.c_uint * 18)(2, 0, 1)
     config.attrs, config.numAttrs = ctypes.addressof(cooperative), 1
-    assert raw.hipLaunchKernelExC(config, registered["scale_and_offset"], call.table) == 801
+    assert raw.hipLaunchKernelExC(config, registered["scale_and_offset"], call.table) == 0
+    assert raw.hipDeviceSynchronize() == 0
 
 
 def test_a_launch_with_events_round_it(raw, registered, call):

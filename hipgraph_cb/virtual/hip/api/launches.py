@@ -7,7 +7,7 @@ import ctypes
 from hipgraph_cb.abi.hip.codes import Code
 from hipgraph_cb.abi.hip.enums import LaunchAttribute
 from hipgraph_cb.abi.hip.structures import Dim3, DriverLaunchConfig, LaunchConfig
-from hipgraph_cb.virtual.callbacks import CallError
+from hipgraph_cb.virtual.hip.api.cooperative import refuse_too_large
 from hipgraph_cb.virtual.hip.api.events import event_record
 from hipgraph_cb.virtual.hip.api.registration import handle_of_symbol, push_call_configuration
 from hipgraph_cb.virtual.hip.function_table import HANDLE, INT, POINTER, SIZE, UINT, api
@@ -20,20 +20,24 @@ _MOST_ARGUMENT_BYTES = 1 << 16
 _ATTRIBUTE_SIZE = 72  # hipLaunchAttribute
 
 
-def _refuse_cooperation(attributes: int, count: int) -> None:
+def _is_cooperative(attributes: int, count: int) -> bool:
     for index in range(count if attributes else 0):
         place = attributes + index * _ATTRIBUTE_SIZE
         number, value = ctypes.c_int.from_address(place).value, ctypes.c_int.from_address(place + 8).value
         if number == LaunchAttribute.COOPERATIVE and value:
-            raise CallError(Code.NOT_SUPPORTED, "the virtual GPU has no cooperative launches")
+            return True
+    return False
 
 
 def _launch(
     runtime: HipRuntime, handle: int, grid: Shape, block: Shape, dynamic_lds: int, stream: int,
-    parameters: int, extra: int = 0,
+    parameters: int, extra: int = 0, *, is_cooperative: bool = False,
 ) -> None:  # fmt: skip
     target = runtime.stream(stream)
-    submit(runtime, target, make_launch(runtime, handle, grid, block, dynamic_lds, parameters, extra))
+    launch = make_launch(runtime, handle, grid, block, dynamic_lds, parameters, extra)
+    if is_cooperative:
+        refuse_too_large(launch)
+    submit(runtime, target, launch)
 
 
 @api("hipDrvLaunchKernelEx", POINTER, HANDLE, POINTER, POINTER)
@@ -41,9 +45,9 @@ def driver_launch_kernel_ex(runtime: HipRuntime, config: int, handle: int, param
     require(config)
     require(handle, Code.INVALID_HANDLE)
     given = DriverLaunchConfig.from_address(config)
-    _refuse_cooperation(given.attrs, given.numAttrs)
-    grid, block = given.gridDim.values, given.blockDim.values
-    _launch(runtime, handle, grid, block, given.sharedMemBytes, given.stream, parameters, extra)
+    together = _is_cooperative(given.attrs, given.numAttrs)
+    grid, block, lds = given.gridDim.values, given.blockDim.values, given.sharedMemBytes
+    _launch(runtime, handle, grid, block, lds, given.stream, parameters, extra, is_cooperative=together)
 
 
 @api("hipLaunchKernelExC", POINTER, POINTER, POINTER)
@@ -51,10 +55,10 @@ def launch_kernel_ex(runtime: HipRuntime, config: int, host_function: int, param
     require(config)
     require(host_function, Code.INVALID_DEVICE_FUNCTION)
     given = LaunchConfig.from_address(config)
-    _refuse_cooperation(given.attrs, given.numAttrs)
+    together = _is_cooperative(given.attrs, given.numAttrs)
     handle = handle_of_symbol(runtime, host_function)
     grid, block = given.gridDim.values, given.blockDim.values
-    _launch(runtime, handle, grid, block, given.dynamicSmemBytes, given.stream, parameters)
+    _launch(runtime, handle, grid, block, given.dynamicSmemBytes, given.stream, parameters, is_cooperative=together)
 
 
 @api("hipExtLaunchKernel", POINTER, Dim3, Dim3, POINTER, SIZE, HANDLE, HANDLE, HANDLE, INT)

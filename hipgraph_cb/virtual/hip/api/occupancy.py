@@ -26,7 +26,7 @@ def _of_symbol(runtime: HipRuntime, host_function: int) -> Function:
     return found if found is not None else runtime.functions[handle_of_symbol(runtime, host_function)]
 
 
-def _blocks(function: Function, block: int, dynamic_lds: int) -> int:
+def blocks_of(function: Function, block: int, dynamic_lds: int) -> int:
     """By waves and LDS. What the kernel was compiled for at most does not count, as by AMD's runtime."""
     model, export = function.gpu.model, function.export
     if block > _MAX_BLOCK:
@@ -41,11 +41,11 @@ def _best(function: Function, dynamic_lds: int, limit: int) -> tuple[int, int]:
     model = function.gpu.model
     largest = min(limit, _MAX_BLOCK) if limit > 0 else _MAX_BLOCK
     block = -(-largest // model.wavefront_size) * model.wavefront_size
-    return _blocks(function, block, dynamic_lds) * model.compute_units, block
+    return blocks_of(function, block, dynamic_lds) * model.compute_units, block
 
 
 def _tell_blocks(out: int, function: Function, block: int, dynamic_lds: int) -> None:
-    store_int(out, _blocks(function, block, dynamic_lds) if block > 0 else 0)
+    store_int(out, blocks_of(function, block, dynamic_lds) if block > 0 else 0)
     require(block > 0)
 
 

@@ -153,7 +153,7 @@ def properties_of(gpu: Gpu, memory_size: int) -> DeviceProperties:
         "maxBlocksPerMultiProcessor": 2,
         "streamPrioritiesSupported": 1,
         "managedMemory": 1,
-        "cooperativeLaunch": 0,
+        "cooperativeLaunch": 1,
         "memoryPoolsSupported": 1,
         "isLargeBar": 1,
         "clockInstructionRate": 100_000,

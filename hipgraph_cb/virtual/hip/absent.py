@@ -1,4 +1,6 @@
-"""Which functions of HIP the virtual library does not have, in groups with the reason. They are not exported at all.
+"""Which functions of HIP the virtual library does not have, in groups with the reason.
+
+Those that AMD's library exports answer hipErrorNotSupported; the others are not exported at all.
 
 `hipgraph-cb doctor --functions` compares this with what hip-python knows; docs/virtual_hip.md shows the same list.
 """

@@ -50,7 +50,7 @@ def as_markdown() -> str:
     states = function_states()
     parts = ["### What is there"]
     parts += [f"**{title}** " + _names(names) for title, names in subjects().items()]
-    parts.append("### What is absent")
+    parts.append("### What is not there")
     for group in GROUPS:
         missing = [name for name, state in states.items() if state == group.title]
         parts.append(f"**{group.title}**: {group.reason}. " + _names(missing))

@@ -11,6 +11,7 @@ from hipgraph_cb.virtual.callbacks import Codes
 from hipgraph_cb.virtual.hip import api
 from hipgraph_cb.virtual.hip.function_table import FUNCTIONS, ApiFunction
 from hipgraph_cb.virtual.hip.profile import Profile
+from hipgraph_cb.virtual.hip.refused import refused_functions
 from hipgraph_cb.virtual.hip.symbol_versions import VERSIONS, symbol_version
 from hipgraph_cb.virtual.native_library import NativeLibrary
 from hipgraph_cb.virtual.shared_object import ExportedFunction
@@ -43,7 +44,8 @@ def subjects() -> dict[str, list[str]]:
 def functions_of(profile: Profile) -> dict[str, ApiFunction]:
     """The functions that a version exports."""
     subjects()
-    return {name: function for name, function in FUNCTIONS.items() if name not in profile.functions_to_come}
+    everything = FUNCTIONS | refused_functions()
+    return {name: function for name, function in everything.items() if profile.has(name)}
 
 
 def load_library(functions: Mapping[str, ApiFunction]) -> NativeLibrary:

@@ -5,12 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from hipgraph_cb.abi.hip.codes import Code
+from hipgraph_cb.virtual.hip.symbol_versions import is_in
 
-_SINCE_7_0 = (
-    "hipDrvLaunchKernelEx hipGetDriverEntryPoint hipGetDriverEntryPoint_spt hipKernelGetFunction hipLaunchKernelExC "
-    "hipLibraryEnumerateKernels hipLibraryGetGlobal hipLibraryGetKernel hipLibraryGetKernelCount hipLibraryLoadData "
-    "hipLibraryLoadFromFile hipLibraryUnload hipModuleGetFunctionCount hipModuleLoadFatBinary "
-    "hipOccupancyAvailableDynamicSMemPerBlock hipStreamCopyAttributes hipStreamGetAttribute hipStreamSetAttribute"
+_DECLARED_ONLY = (
+    "hipDeviceGetTexture1DLinearMaxWidth hipGraphAddExternalSemaphoresSignalNode hipGraphAddExternalSemaphoresWaitNode "
+    "hipGraphExecExternalSemaphoresSignalNodeSetParams hipGraphExecExternalSemaphoresWaitNodeSetParams "
+    "hipGraphExternalSemaphoresSignalNodeGetParams hipGraphExternalSemaphoresSignalNodeSetParams "
+    "hipGraphExternalSemaphoresWaitNodeGetParams hipGraphExternalSemaphoresWaitNodeSetParams"
 )
 
 
@@ -36,7 +37,8 @@ class Profile:
         copied_attributes_of_other_nodes: hipGraphKernelNodeCopyAttributes onto a node that is no kernel.
         unknown_attributes: device attributes that this version refuses, and others know.
         after_fault: what AMD's runtime does after a fault; the setting of that name chooses what this one does.
-        functions_to_come: functions that this version does not export.
+        newest_symbols: the newest symbol version of its library: newer functions are not exported.
+        functions_to_come: functions with an older symbol version that it does not export all the same.
         driver_copy_accepts_no_width, driver_copy_accepts_unified: HIP_MEMCPY3D with width 0, with type Unified.
         copy_accepts_no_pitch: hipMemcpy3DParms with pitch 0 and xsize 0.
         launch_on_unknown_stream: what hipGraphLaunch of an empty graph returns for a handle that is not a stream.
@@ -58,12 +60,17 @@ class Profile:
     copied_attributes_of_other_nodes: int
     unknown_attributes: frozenset[int]
     after_fault: str
+    newest_symbols: str
     functions_to_come: frozenset[str]
     driver_copy_accepts_no_width: bool
     driver_copy_accepts_unified: bool
     copy_accepts_no_pitch: bool
     copy_params_of_1d_nodes: bool
     launch_on_unknown_stream: int
+
+    def has(self, function: str) -> bool:
+        """The version exports the function."""
+        return is_in(function, self.newest_symbols) and function not in self.functions_to_come
 
 
 PROFILES = {
@@ -83,7 +90,8 @@ PROFILES = {
         copied_attributes_of_other_nodes=Code.INVALID_CONTEXT,
         unknown_attributes=frozenset((92,)),
         after_fault="abort",
-        functions_to_come=frozenset(_SINCE_7_0.split()),
+        newest_symbols="hip_6.4",
+        functions_to_come=frozenset(_DECLARED_ONLY.split()),
         driver_copy_accepts_no_width=True,
         driver_copy_accepts_unified=False,
         copy_accepts_no_pitch=False,
@@ -106,6 +114,7 @@ PROFILES = {
         copied_attributes_of_other_nodes=Code.INVALID_VALUE,
         unknown_attributes=frozenset(),
         after_fault="sticky",
+        newest_symbols="hip_7.2",
         functions_to_come=frozenset(),
         driver_copy_accepts_no_width=False,
         driver_copy_accepts_unified=True,

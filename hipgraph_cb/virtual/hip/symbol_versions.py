@@ -74,10 +74,67 @@ _LISTED = {
         hipKernelGetFunction hipKernelGetAttribute hipKernelSetAttribute hipLibraryGetGlobal""",
 }
 
+REFUSED = {
+    "hip_4.2": """hipArray3DCreate hipArrayCreate hipBindTexture hipBindTexture2D hipBindTextureToArray
+        hipBindTextureToMipmappedArray hipCreateSurfaceObject hipCreateTextureObject
+        hipDestroySurfaceObject hipDestroyTextureObject hipDeviceGetTexture1DLinearMaxWidth
+        hipExtLaunchMultiKernelMultiDevice hipExtStreamCreateWithCUMask hipExtStreamGetCUMask hipFreeArray
+        hipFreeMipmappedArray hipGetChannelDesc hipGetMipmappedArrayLevel hipGetTextureAlignmentOffset
+        hipGetTextureObjectResourceDesc hipGetTextureObjectResourceViewDesc hipGetTextureObjectTextureDesc
+        hipGetTextureReference hipIpcCloseMemHandle hipIpcGetEventHandle hipIpcGetMemHandle hipIpcOpenEventHandle
+        hipIpcOpenMemHandle hipLaunchCooperativeKernelMultiDevice hipMalloc3DArray hipMallocArray
+        hipMallocMipmappedArray hipMemcpy2DFromArray hipMemcpy2DFromArrayAsync hipMemcpy2DToArray hipMemcpyAtoH
+        hipMemcpyFromArray hipMemcpyHtoA hipMemcpyToArray hipMipmappedArrayCreate hipMipmappedArrayDestroy
+        hipMipmappedArrayGetLevel hipModuleGetTexRef hipTexObjectCreate hipTexObjectDestroy
+        hipTexObjectGetResourceDesc hipTexObjectGetResourceViewDesc hipTexObjectGetTextureDesc
+        hipTexRefGetAddress hipTexRefGetAddressMode hipTexRefGetArray hipTexRefGetBorderColor
+        hipTexRefGetFilterMode hipTexRefGetFlags hipTexRefGetFormat hipTexRefGetMaxAnisotropy
+        hipTexRefGetMipMappedArray hipTexRefGetMipmapFilterMode hipTexRefGetMipmapLevelBias
+        hipTexRefGetMipmapLevelClamp hipTexRefSetAddress hipTexRefSetAddress2D hipTexRefSetAddressMode
+        hipTexRefSetArray hipTexRefSetBorderColor hipTexRefSetFilterMode hipTexRefSetFlags hipTexRefSetFormat
+        hipTexRefSetMaxAnisotropy hipTexRefSetMipmapFilterMode hipTexRefSetMipmapLevelBias
+        hipTexRefSetMipmapLevelClamp hipTexRefSetMipmappedArray hipUnbindTexture""",
+    "hip_4.3": """hipArrayDestroy hipDestroyExternalMemory hipDestroyExternalSemaphore hipExternalMemoryGetMappedBuffer
+        hipGraphicsMapResources hipGraphicsResourceGetMappedPointer hipGraphicsUnmapResources
+        hipGraphicsUnregisterResource hipImportExternalMemory hipImportExternalSemaphore hipMemcpy2DToArrayAsync
+        hipSignalExternalSemaphoresAsync hipWaitExternalSemaphoresAsync""",
+    "hip_4.5": "hipGraphicsSubResourceGetMappedArray",
+    "hip_5.1": """hipMemAddressFree hipMemAddressReserve hipMemCreate hipMemExportToShareableHandle hipMemGetAccess
+        hipMemGetAllocationGranularity hipMemGetAllocationPropertiesFromHandle hipMemImportFromShareableHandle
+        hipMemMap hipMemMapArrayAsync hipMemPoolExportPointer hipMemPoolExportToShareableHandle
+        hipMemPoolImportFromShareableHandle hipMemPoolImportPointer hipMemRelease hipMemRetainAllocationHandle
+        hipMemSetAccess hipMemUnmap""",
+    "hip_5.2": "hipMemcpy2DFromArray_spt hipMemcpy2DToArray_spt",
+    "hip_5.3": """hipGraphAddExternalSemaphoresSignalNode hipGraphAddExternalSemaphoresWaitNode
+        hipGraphExecExternalSemaphoresSignalNodeSetParams hipGraphExecExternalSemaphoresWaitNodeSetParams
+        hipGraphExternalSemaphoresSignalNodeGetParams hipGraphExternalSemaphoresSignalNodeSetParams
+        hipGraphExternalSemaphoresWaitNodeGetParams hipGraphExternalSemaphoresWaitNodeSetParams
+        hipMemcpy2DFromArrayAsync_spt hipMemcpy2DToArrayAsync_spt hipMemcpyFromArray_spt""",
+    "hip_5.5": "hipModuleLaunchCooperativeKernelMultiDevice",
+    "hip_5.6": "hipArray3DGetDescriptor hipArrayGetDescriptor hipArrayGetInfo",
+    "hip_6.2": """hipMemcpy2DArrayToArray hipMemcpyAtoA hipMemcpyAtoD hipMemcpyAtoHAsync hipMemcpyDtoA
+        hipMemcpyHtoAAsync""",
+    "hip_6.4": """hipGraphAddBatchMemOpNode hipGraphBatchMemOpNodeGetParams hipGraphBatchMemOpNodeSetParams
+        hipGraphExecBatchMemOpNodeSetParams hipLinkAddData hipLinkAddFile hipLinkComplete hipLinkCreate
+        hipLinkDestroy hipStreamBatchMemOp""",
+    "hip_6.5": "hipMemGetHandleForAddressRange",
+    "hip_7.1": "hipMemcpy3DBatchAsync hipMemcpyBatchAsync",
+    "hip_7.2": """hipExtDisableLogging hipExtEnableLogging hipExtSetLoggingParams hipMemPrefetchBatchAsync
+        hipMipmappedArrayGetMemoryRequirements""",
+}
+"""What AMD's library exports and this one refuses; hipCreateChannelDesc, which returns a structure, is absent."""
+
 VERSIONS = (OLDEST, *_LISTED)
 """Every version name, oldest first."""
 
-_OF_FUNCTION = {name: version for version, names in _LISTED.items() for name in names.split()}
+_OF_FUNCTION = {
+    name: version for listed in (_LISTED, REFUSED) for version, names in listed.items() for name in names.split()
+}
+
+
+def is_in(function: str, newest: str) -> bool:
+    """A library whose newest symbol version is `newest` exports the function."""
+    return VERSIONS.index(symbol_version(function)) <= VERSIONS.index(newest)
 
 
 def symbol_version(function: str) -> str:

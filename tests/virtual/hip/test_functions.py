@@ -7,8 +7,11 @@ import re
 from importlib.util import find_spec
 from pathlib import Path
 
+from hipgraph_cb.virtual.hip.absent import group_of
 from hipgraph_cb.virtual.hip.function_table import FUNCTIONS
-from hipgraph_cb.virtual.hip.symbol_versions import VERSIONS, symbol_version
+from hipgraph_cb.virtual.hip.library import functions_of
+from hipgraph_cb.virtual.hip.profile import PROFILES
+from hipgraph_cb.virtual.hip.symbol_versions import REFUSED, VERSIONS, symbol_version
 
 # In AMD's header, or called by code that clang makes, but not in hip-python.
 BEYOND_HIP_PYTHON = {
@@ -78,6 +81,25 @@ def test_every_function_has_a_symbol_version(runtime):
     assert symbol_version("hipGetDevicePropertiesR0600") == "hip_6.0"
 
 
-def test_a_function_that_is_not_there_is_absent(hip):
-    assert not hip.has_symbol("hipImportExternalSemaphore")
+def test_a_function_without_a_meaning_here_is_refused_by_name(hip, runtime, raw):
+    assert raw.hipImportExternalSemaphore(0, 0) == 801
+    assert runtime.fault_report() == (
+        "hipImportExternalSemaphore: the virtual GPU does not have hipImportExternalSemaphore "
+        "(external memory and semaphores: there is no other device that they could belong to)"
+    )
     assert hip.has_symbol("hipMalloc")
+    assert not hip.has_symbol("hipGreenCtxCreate")
+
+
+def test_no_function_is_refused_without_a_reason_or_beside_its_own():
+    names = [name for listed in REFUSED.values() for name in listed.split()]
+    assert len(names) == len(set(names))
+    assert [name for name in names if group_of(name) is None] == []
+    assert set(names) & set(FUNCTIONS) == set()
+
+
+def test_a_version_exports_no_function_that_came_later():
+    older, newer = (functions_of(PROFILES[version]) for version in ("6.4", "7.2"))
+    assert {"hipLibraryLoadData", "hipStreamSetAttribute", "hipMemcpyBatchAsync"} & set(older) == set()
+    assert {"hipEventRecordWithFlags", "hipStreamBatchMemOp", "hipLinkCreate", "hipImportExternalMemory"} < set(older)
+    assert set(older) < set(newer)

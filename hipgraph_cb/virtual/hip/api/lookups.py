@@ -25,7 +25,7 @@ def _look_up(runtime: HipRuntime, name_address: int, out: int, status_out: int, 
         name += "R0600"
     if per_thread and name + "_spt" in FUNCTIONS:
         name += "_spt"
-    is_there = name in FUNCTIONS and name not in runtime.profile.functions_to_come
+    is_there = name in FUNCTIONS and runtime.profile.has(name)
     store_pointer(out, runtime.address_of(name) if is_there else 0)
     if status_out:
         store_int(status_out, _FOUND if is_there else _NOT_FOUND)

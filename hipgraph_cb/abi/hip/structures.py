@@ -119,6 +119,38 @@ class MemsetParams(Structure):
     )
 
 
+class DevicePropertiesR0000(Structure):
+    """hipDeviceProp_tR0000: the layout of ROCm 5, which hipGetDeviceProperties and hipChooseDevice have."""
+
+    _fields_ = (
+        ("name", c_char * 256),
+        *_fields("totalGlobalMem sharedMemPerBlock", c_size_t),
+        *_fields("regsPerBlock warpSize maxThreadsPerBlock", c_int),
+        ("maxThreadsDim", c_int * 3),
+        ("maxGridSize", c_int * 3),
+        *_fields("clockRate memoryClockRate memoryBusWidth", c_int),
+        ("totalConstMem", c_size_t),
+        *_fields("major minor multiProcessorCount l2CacheSize maxThreadsPerMultiProcessor", c_int),
+        *_fields("computeMode clockInstructionRate", c_int),
+        ("arch", c_uint),
+        *_fields("concurrentKernels pciDomainID pciBusID pciDeviceID", c_int),
+        ("maxSharedMemoryPerMultiProcessor", c_size_t),
+        *_fields("isMultiGpuBoard canMapHostMemory gcnArch", c_int),
+        ("gcnArchName", c_char * 256),
+        *_fields("integrated cooperativeLaunch cooperativeMultiDeviceLaunch maxTexture1DLinear maxTexture1D", c_int),
+        ("maxTexture2D", c_int * 2),
+        ("maxTexture3D", c_int * 3),
+        ("hdpMemFlushCntl", POINTER),
+        ("hdpRegFlushCntl", POINTER),
+        *_fields("memPitch textureAlignment texturePitchAlignment", c_size_t),
+        *_fields("kernelExecTimeoutEnabled ECCEnabled tccDriver", c_int),
+        *_fields("cooperativeMultiDeviceUnmatchedFunc cooperativeMultiDeviceUnmatchedGridDim", c_int),
+        *_fields("cooperativeMultiDeviceUnmatchedBlockDim cooperativeMultiDeviceUnmatchedSharedMem", c_int),
+        *_fields("isLargeBar asicRevision managedMemory directManagedMemAccessFromHost", c_int),
+        *_fields("concurrentManagedAccess pageableMemoryAccess pageableMemoryAccessUsesHostPageTables", c_int),
+    )
+
+
 class DriverMemsetParams(Structure):
     """HIP_MEMSET_NODE_PARAMS."""
 

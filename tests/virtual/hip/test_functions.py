@@ -22,7 +22,11 @@ BEYOND_HIP_PYTHON = {
     "__hipRegisterManagedVar",
     "__hipRegisterVar",
     "__hipUnregisterFatBinary",
+    "hipChooseDevice",
+    "hipChooseDeviceR0000",
     "hipExtModuleLaunchKernel",
+    "hipGetDeviceProperties",
+    "hipGetDevicePropertiesR0000",
     "hipHccModuleLaunchKernel",
 }
 SIZES = {

@@ -7,7 +7,7 @@ import ctypes
 import pytest
 from support.hip_program import done
 
-from hipgraph_cb.abi.hip.structures import DeviceProperties
+from hipgraph_cb.abi.hip.structures import DeviceProperties, DevicePropertiesR0000
 
 
 @pytest.mark.parametrize("function", ["hipGetProcAddress", "hipGetProcAddress_spt"])
@@ -77,7 +77,9 @@ def test_the_device_that_fits_is_chosen(raw, hip):
     chosen = ctypes.c_int(9)
     assert raw.hipChooseDeviceR0600(chosen, DeviceProperties(major=9)) == 0
     assert chosen.value == 0
+    assert raw.hipChooseDevice(chosen, DevicePropertiesR0000(major=9)) == 0
     assert raw.hipSetValidDevices((ctypes.c_int * 1)(0), 1) == 0
+    assert raw.hipChooseDevice(chosen, DevicePropertiesR0000(major=9)) == 0
     assert raw.hipSetValidDevices((ctypes.c_int * 1)(5), 1) == 101
     assert raw.hipSetValidDevices(0, 2) == 1
     assert done(hip.hipGetDevice()) == 0

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ctypes
 
 from hipgraph_cb.abi.hip.codes import Code
-from hipgraph_cb.abi.hip.structures import DeviceProperties
+from hipgraph_cb.abi.hip.structures import DeviceProperties, DevicePropertiesR0000
 from hipgraph_cb.virtual.callbacks import CallError
 from hipgraph_cb.virtual.hip.function_table import INT, POINTER, UINT, api
 from hipgraph_cb.virtual.hip.native import load_text, require, store_int, store_pointer, store_text
@@ -58,6 +58,19 @@ def get_device_properties(runtime: HipRuntime, out: int, ordinal: int) -> None:
     require(out)
     properties = properties_of(runtime.gpu_at(ordinal), runtime.settings.memory)
     ctypes.memmove(out, ctypes.addressof(properties), ctypes.sizeof(DeviceProperties))
+
+
+@api("hipGetDeviceProperties", POINTER, INT)
+@api("hipGetDevicePropertiesR0000", POINTER, INT)
+def get_device_properties_r0000(runtime: HipRuntime, out: int, ordinal: int) -> None:
+    """The layout of ROCm 5: programs that were linked then ask for it by the plain name."""
+    require(out)
+    now = properties_of(runtime.gpu_at(ordinal), runtime.settings.memory)
+    target = DevicePropertiesR0000.from_address(out)
+    ctypes.memset(out, 0, ctypes.sizeof(DevicePropertiesR0000))
+    for name, *_ in DevicePropertiesR0000._fields_:
+        if hasattr(now, name):
+            setattr(target, name, getattr(now, name))
 
 
 @api("hipDeviceGetAttribute", POINTER, INT, INT)

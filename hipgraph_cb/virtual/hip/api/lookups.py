@@ -6,7 +6,7 @@ import ctypes
 import threading
 
 from hipgraph_cb.abi.hip.codes import Code
-from hipgraph_cb.abi.hip.structures import DeviceProperties
+from hipgraph_cb.abi.hip.structures import DeviceProperties, DevicePropertiesR0000
 from hipgraph_cb.virtual.callbacks import CallError
 from hipgraph_cb.virtual.hip.api.registration import handle_of_symbol
 from hipgraph_cb.virtual.hip.function_table import FUNCTIONS, HANDLE, INT, POINTER, UINT64, api
@@ -68,9 +68,20 @@ def kernel_name_ref_by_pointer(runtime: HipRuntime, host_function: int, stream: 
 
 @api("hipChooseDeviceR0600", POINTER, POINTER)
 def choose_device(runtime: HipRuntime, out: int, wanted_address: int) -> None:
-    """The device that meets most of the wishes, each of which is a field that is not 0."""
     require(out and wanted_address)
-    wanted = DeviceProperties.from_address(wanted_address)
+    _choose(runtime, out, DeviceProperties.from_address(wanted_address))
+
+
+@api("hipChooseDevice", POINTER, POINTER)
+@api("hipChooseDeviceR0000", POINTER, POINTER)
+def choose_device_r0000(runtime: HipRuntime, out: int, wanted_address: int) -> None:
+    """By the layout of ROCm 5."""
+    require(out and wanted_address)
+    _choose(runtime, out, DevicePropertiesR0000.from_address(wanted_address))
+
+
+def _choose(runtime: HipRuntime, out: int, wanted: DeviceProperties | DevicePropertiesR0000) -> None:
+    """The device that meets most of the wishes, each of which is a field that is not 0."""
     names = ("major", "minor", "totalGlobalMem", "maxThreadsPerBlock", "sharedMemPerBlock", "multiProcessorCount")
 
     def fulfilled(ordinal: int) -> int:

@@ -40,6 +40,7 @@ class NodeKind(IntEnum):
     EVENT_RECORD = 7
     MEM_ALLOC = 10
     MEM_FREE = 11
+    BATCH_MEM_OP = 14
 
 
 class CaptureMode(IntEnum):
@@ -222,6 +223,17 @@ class Limit(IntEnum):
     STACK_SIZE = 0
     PRINTF_FIFO_SIZE = 1
     MALLOC_HEAP_SIZE = 2
+
+
+class BatchOperation(IntEnum):
+    """hipStreamBatchMemOpType."""
+
+    WAIT_VALUE_32 = 1
+    WRITE_VALUE_32 = 2
+    FLUSH_REMOTE_WRITES = 3
+    WAIT_VALUE_64 = 4
+    WRITE_VALUE_64 = 5
+    BARRIER = 6
 
 
 class WaitValue(IntEnum):

@@ -151,6 +151,25 @@ class DevicePropertiesR0000(Structure):
     )
 
 
+class BatchMemoryOperation(Structure):
+    """hipStreamBatchMemOpParams: the structures of waits and writes in that union, which begin alike."""
+
+    _fields_ = (
+        ("operation", c_int),
+        ("address", POINTER),
+        ("value", c_size_t),
+        ("flags", c_uint),
+        ("alias", POINTER),
+        ("unused", c_size_t),
+    )
+
+
+class BatchNodeParams(Structure):
+    """hipBatchMemOpNodeParams."""
+
+    _fields_ = (("ctx", POINTER), ("count", c_uint), ("paramArray", POINTER), ("flags", c_uint))
+
+
 class DriverMemsetParams(Structure):
     """HIP_MEMSET_NODE_PARAMS."""
 

@@ -42,7 +42,7 @@ _LISTED = {
         hipMallocFromPoolAsync""",
     "hip_5.2": """hipMemcpy_spt hipMemcpyAsync_spt hipStreamSynchronize_spt hipMemset_spt hipStreamQuery_spt
         hipStreamGetFlags_spt hipStreamGetPriority_spt hipStreamWaitEvent_spt hipEventRecord_spt
-        hipLaunchKernel_spt hipMemcpyToSymbol_spt hipMemcpyFromSymbol_spt hipMemcpy2D_spt
+        hipLaunchKernel_spt hipLaunchCooperativeKernel_spt hipMemcpyToSymbol_spt hipMemcpyFromSymbol_spt hipMemcpy2D_spt
         hipMemcpy3D_spt hipMemset2D_spt hipMemset3D_spt""",
     "hip_5.3": """hipDeviceSetLimit hipGraphLaunch_spt hipStreamBeginCapture_spt hipStreamEndCapture_spt
         hipStreamIsCapturing_spt hipMemsetAsync_spt hipDrvGetErrorName hipDrvGetErrorString
@@ -61,7 +61,8 @@ _LISTED = {
     "hip_6.2": """hipGetFuncBySymbol hipDrvGraphExecMemcpyNodeSetParams hipDrvGraphExecMemsetNodeSetParams
         hipSetValidDevices hipGraphExecGetFlags hipGraphNodeSetParams hipGraphExecNodeSetParams
         hipDrvGraphAddMemFreeNode""",
-    "hip_6.4": "hipEventRecordWithFlags",
+    "hip_6.4": """hipEventRecordWithFlags hipGraphAddBatchMemOpNode hipGraphBatchMemOpNodeGetParams
+        hipGraphBatchMemOpNodeSetParams hipGraphExecBatchMemOpNodeSetParams hipStreamBatchMemOp""",
     "hip_6.5": "hipLaunchKernelExC hipDrvLaunchKernelEx",
     "hip_7.1": """hipModuleGetFunctionCount hipMemsetD2D8 hipMemsetD2D8Async hipMemsetD2D16
         hipMemsetD2D16Async hipMemsetD2D32 hipMemsetD2D32Async hipModuleLoadFatBinary hipStreamGetId
@@ -114,9 +115,7 @@ REFUSED = {
     "hip_5.6": "hipArray3DGetDescriptor hipArrayGetDescriptor hipArrayGetInfo",
     "hip_6.2": """hipMemcpy2DArrayToArray hipMemcpyAtoA hipMemcpyAtoD hipMemcpyAtoHAsync hipMemcpyDtoA
         hipMemcpyHtoAAsync""",
-    "hip_6.4": """hipGraphAddBatchMemOpNode hipGraphBatchMemOpNodeGetParams hipGraphBatchMemOpNodeSetParams
-        hipGraphExecBatchMemOpNodeSetParams hipLinkAddData hipLinkAddFile hipLinkComplete hipLinkCreate
-        hipLinkDestroy hipStreamBatchMemOp""",
+    "hip_6.4": "hipLinkAddData hipLinkAddFile hipLinkComplete hipLinkCreate hipLinkDestroy",
     "hip_6.5": "hipMemGetHandleForAddressRange",
     "hip_7.1": "hipMemcpy3DBatchAsync hipMemcpyBatchAsync",
     "hip_7.2": """hipExtDisableLogging hipExtEnableLogging hipExtSetLoggingParams hipMemPrefetchBatchAsync

@@ -54,16 +54,18 @@ def _holds(value: int, wanted: int, condition: int, mask: int, size: int) -> boo
     return value >= wanted
 
 
-def _check(runtime: HipRuntime, address: int, size: int) -> None:
+def check_value(runtime: HipRuntime, address: int, size: int) -> None:
     require(address and address % size == 0)
     refuse_freed(runtime, address)
     check_range(runtime, address, size)
 
 
-def _wait(runtime: HipRuntime, stream: Stream, address: int, wanted: int, condition: int, mask: int, size: int) -> None:
+def wait_for_value(
+    runtime: HipRuntime, stream: Stream, address: int, wanted: int, condition: int, mask: int, size: int
+) -> None:
     """The stream goes on when the value is as it is wanted; other streams run meanwhile."""
     forbid_in_capture(stream)
-    _check(runtime, address, size)
+    check_value(runtime, address, size)
     require(condition in range(4))
     number = _number(runtime.allocations, address, size)
 
@@ -82,18 +84,18 @@ def _wait(runtime: HipRuntime, stream: Stream, address: int, wanted: int, condit
 
 def _write(runtime: HipRuntime, stream: Stream, address: int, value: int, size: int) -> None:
     forbid_in_capture(stream)
-    _check(runtime, address, size)
+    check_value(runtime, address, size)
     submit(runtime, stream, WriteValue(address, value, size))
 
 
 @api("hipStreamWaitValue32", HANDLE, POINTER, UINT, UINT, UINT)
 def stream_wait_value_32(runtime: HipRuntime, stream: int, address: int, value: int, condition: int, mask: int) -> None:
-    _wait(runtime, runtime.stream(stream), address, value, condition, mask, 4)
+    wait_for_value(runtime, runtime.stream(stream), address, value, condition, mask, 4)
 
 
 @api("hipStreamWaitValue64", HANDLE, POINTER, UINT64, UINT, UINT64)
 def stream_wait_value_64(runtime: HipRuntime, stream: int, address: int, value: int, condition: int, mask: int) -> None:
-    _wait(runtime, runtime.stream(stream), address, value, condition, mask, 8)
+    wait_for_value(runtime, runtime.stream(stream), address, value, condition, mask, 8)
 
 
 @api("hipStreamWriteValue32", HANDLE, POINTER, UINT, UINT)

@@ -152,6 +152,7 @@ def _describe_export(export: VerifiedExport) -> dict[str, Any]:
         "scratch": export.private_segment_size,
         "wavefront_size": export.wavefront_size,
         "registers": export.metadata.registers._asdict(),
+        "disagreements": list(export.disagreements),
     }
 
 
@@ -170,6 +171,7 @@ def as_text(file: Path, facts: dict[str, Any]) -> str:
     lines = [f"{file}: {facts['target']}, code object v{facts['code_object_version']}, sha256 {facts['sha256'][:16]}"]
     for name, kernel in facts["kernels"].items():
         lines += [f"kernel {visible(name)}", f"  {_needs(kernel)}"]
+        lines += [f"  {text}" for text in kernel["disagreements"]]
         lines += [f"  {row['offset']:4d}  {visible(row['label'])}" for row in kernel["parameters"]]
     for name, error in facts["refused"].items():
         lines += [f"kernel {visible(name)} is refused", *(f"  {line}" for line in error.splitlines())]

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -15,11 +14,13 @@ from types import MappingProxyType
 
 from hipgraph_cb.abi import elf
 from hipgraph_cb.abi.kernel_descriptor import DESCRIPTOR_SIZE, KernelDescriptor
+from hipgraph_cb.code_object.agreement import check_agreement, with_whole_kernarg
+from hipgraph_cb.code_object.ambiguous import refuse_ambiguous
 from hipgraph_cb.code_object.code_object import CodeObject
 from hipgraph_cb.code_object.container import Container, is_raw_code_object
 from hipgraph_cb.code_object.kernel_args import KernargLayout, Parameter
 from hipgraph_cb.code_object.limits import DeviceLimits, limits_of
-from hipgraph_cb.code_object.metadata import KernelMetadata, Metadata
+from hipgraph_cb.code_object.metadata import KernelMetadata
 from hipgraph_cb.code_object.metadata_notes import read_notes
 from hipgraph_cb.code_object.preflight import check_limits
 from hipgraph_cb.code_object.selection import choose
@@ -43,12 +44,17 @@ _STATED_TARGET = re.compile(r"[^-]+-amd-amdhsa-[^-]*-(gfx.+)")
 
 @dataclass(frozen=True)
 class VerifiedExport:
-    """One kernel that may be dispatched. Sizes in bytes."""
+    """One kernel that may be dispatched. Sizes in bytes.
+
+    Attributes:
+        disagreements: sizes that the metadata and the kernel descriptor state differently; a launch gets the larger.
+    """
 
     metadata: KernelMetadata
     descriptor: KernelDescriptor
     layout: KernargLayout
     max_flat_workgroup_size: int
+    disagreements: tuple[str, ...] = ()
 
     @property
     def name(self) -> str:
@@ -78,12 +84,12 @@ class VerifiedExport:
     @property
     def group_segment_size(self) -> int:
         """Bytes of LDS that the kernel states; a dispatch may add to them."""
-        return self.metadata.group_segment_fixed_size
+        return max(self.metadata.group_segment_fixed_size, self.descriptor.group_segment_fixed_size)
 
     @property
     def private_segment_size(self) -> int:
         """Bytes of scratch memory of a lane."""
-        return self.metadata.private_segment_fixed_size
+        return max(self.metadata.private_segment_fixed_size, self.descriptor.private_segment_fixed_size)
 
     @property
     def kernarg_size(self) -> int:
@@ -201,7 +207,7 @@ class VerifiedExecutable:
 
 
 def inspect(data: bytes | bytearray | memoryview) -> VerifiedExecutable:
-    """Check `data` by itself, for no device: structures, metadata, and that both agree.
+    """Check `data` by itself, for no device: structures, metadata, and whether both agree.
 
     `data` is a code object, or a wrapper, bundle or fat binary with one in it; `container` tells.
 
@@ -244,10 +250,9 @@ def _inspect_code_object(data: bytes) -> VerifiedExecutable:
     metadata = read_notes(code_object.metadata_notes)
     for text in metadata.targets:
         _check_stated_target(text, code_object.target)
-    _refuse_duplicates(metadata)
+    kernels, refused = refuse_ambiguous(metadata.kernels, metadata.refused)
     exports: dict[str, VerifiedExport] = {}
-    refused = dict(metadata.refused)
-    for kernel in metadata.kernels:
+    for kernel in kernels:
         try:
             exports[kernel.name] = _verify_kernel(code_object, kernel)
         except HipGraphError as error:
@@ -316,21 +321,6 @@ def _check_stated_target(text: str, target: TargetId) -> None:
         )
 
 
-def _refuse_duplicates(metadata: Metadata) -> None:
-    for what, names in (
-        ("name", [*(kernel.name for kernel in metadata.kernels), *metadata.refused]),
-        ("symbol", [kernel.symbol for kernel in metadata.kernels]),
-    ):
-        if len(set(names)) != len(names):
-            repeated = next(name for name, count in Counter(names).items() if count > 1)
-            raise InvalidArgumentError(
-                f"two kernels have the same {what}",
-                where="amdhsa.kernels",
-                found=repr(repeated),
-                allowed=f"different {what}s",
-            )
-
-
 def _verify_kernel(code_object: CodeObject, kernel: KernelMetadata) -> VerifiedExport:
     symbol = code_object.find_symbol(kernel.symbol)
     if symbol is None:
@@ -341,7 +331,7 @@ def _verify_kernel(code_object: CodeObject, kernel: KernelMetadata) -> VerifiedE
         )
     offset = code_object.file_offset(symbol.value, DESCRIPTOR_SIZE, f"the kernel descriptor {kernel.symbol}")
     descriptor = KernelDescriptor.from_bytes(code_object.data, offset)
-    _check_agreement(kernel, descriptor, offset)
+    disagreements = check_agreement(kernel, descriptor, offset)
     if descriptor.wavefront_size == 32 and code_object.target.version < _FIRST_WITH_WAVE32:
         raise InvalidArgumentError(
             "the kernel's wavefront size does not exist on its target",
@@ -367,28 +357,7 @@ def _verify_kernel(code_object: CodeObject, kernel: KernelMetadata) -> VerifiedE
     return VerifiedExport(
         kernel,
         descriptor,
-        KernargLayout.from_metadata(kernel),
+        KernargLayout.from_metadata(with_whole_kernarg(kernel, descriptor, offset)),
         kernel.max_flat_workgroup_size or 1024,
+        disagreements,
     )
-
-
-def _check_agreement(kernel: KernelMetadata, descriptor: KernelDescriptor, offset: int) -> None:
-    """The note and the descriptor must state the same sizes; every disagreement is named.
-
-    A descriptor that states no kernarg size (0, where assembly leaves it out) leaves it to the note.
-    """
-    kernarg_size = kernel.kernarg_segment_size
-    pairs = (
-        ("kernarg size", kernarg_size, descriptor.kernarg_size or kernarg_size),
-        ("fixed LDS size", kernel.group_segment_fixed_size, descriptor.group_segment_fixed_size),
-        ("scratch size", kernel.private_segment_fixed_size, descriptor.private_segment_fixed_size),
-        ("wavefront size", kernel.wavefront_size or descriptor.wavefront_size, descriptor.wavefront_size),
-    )
-    wrong = [f"{name}: {note} in the note, {value} in the descriptor" for name, note, value in pairs if note != value]
-    if wrong:
-        raise InvalidArgumentError(
-            "the metadata and the kernel descriptor disagree",
-            where=f"descriptor at file offset {offset}",
-            found="; ".join(wrong),
-            allowed="the same values",
-        )

@@ -84,14 +84,17 @@ class HsaExecutable(OwnedExecutable):
 
 
 def find_kernel(api: HsaApi, agent: Agent, executable: int, export: VerifiedExport, where: str) -> KernelCode:
-    """Ask the loader about a kernel of an executable."""
+    """Ask the loader about a kernel of an executable.
+
+    It answers with the sizes of the descriptor; those of the metadata may be larger.
+    """
     symbol = _symbol(api, agent, executable, export.symbol, where)
-    private = _symbol_info(api, symbol, SymbolInfo.KERNEL_PRIVATE_SEGMENT_SIZE, U32)
+    private = max(_symbol_info(api, symbol, SymbolInfo.KERNEL_PRIVATE_SEGMENT_SIZE, U32), export.private_segment_size)
     if _symbol_info(api, symbol, SymbolInfo.KERNEL_DYNAMIC_CALLSTACK, BOOL):
         private = max(private, DYNAMIC_STACK)
     return KernelCode(
         private,
-        _symbol_info(api, symbol, SymbolInfo.KERNEL_GROUP_SEGMENT_SIZE, U32),
+        max(_symbol_info(api, symbol, SymbolInfo.KERNEL_GROUP_SEGMENT_SIZE, U32), export.group_segment_size),
         _symbol_info(api, symbol, SymbolInfo.KERNEL_OBJECT, U64),
         export.layout,
     )

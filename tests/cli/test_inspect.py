@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from support import elf
 from support.tools import run_tool
 
 from hipgraph_cb.cli import main
@@ -69,6 +70,19 @@ def test_what_a_launch_takes_stands_in_one_line(capsys: pytest.CaptureFixture[st
         lines[lines.index("kernel h_red") + 1]
         == "  <= 1024 items, wave64, 6 VGPRs, 18 SGPRs, LDS 1024, kernarg 16 bytes"
     )
+
+
+def test_sizes_that_a_kernel_states_differently_are_listed_and_the_file_is_sound(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file, text = tmp_path / "a.hsaco", "fixed LDS size: 0 in the note, 64 in the descriptor; the larger holds"
+    file.write_bytes(elf.code_object(elf.kernel("add"), descriptors={"add": {"group": 64}}))
+    assert main(["inspect", str(file)]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[lines.index("kernel add") + 2] == f"  {text}"
+    assert main(["inspect", "--json", str(file)]) == 0
+    facts = json.loads(capsys.readouterr().out)
+    assert (facts["sound"], facts["kernels"]["add"]["disagreements"]) == (True, [text])
 
 
 def test_a_reader_that_has_seen_enough_gets_no_traceback() -> None:

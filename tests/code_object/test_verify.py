@@ -14,6 +14,7 @@ from hipgraph_cb.errors import (
     IncompatibleError,
     InvalidArgumentError,
     NotFoundError,
+    OutOfRangeError,
 )
 
 ADD = elf.kernel("add", [elf.pointer(0), elf.argument(8, 4)])
@@ -114,19 +115,24 @@ def test_a_stated_target_that_cannot_be_read_leaves_the_decision_to_the_header(t
 
 
 @pytest.mark.parametrize(
-    ("rows", "what", "found"),
+    ("rows", "refused", "what", "found"),
     [
-        ((ADD, ADD), "name", "'add'"),
-        ((ADD, ADD | {".name": "plus"}), "symbol", "'add.kd'"),
-        ((ADD, ADD | {".kernarg_segment_align": 3}), "name", "'add'"),
+        ((ADD, SCALE, ADD), {"add"}, "name", "'add'"),
+        ((ADD, SCALE, ADD | {".name": "plus"}), {"add", "plus"}, "symbol", "'add.kd'"),
+        ((ADD, SCALE, ADD | {".symbol": "other.kd"}), {"add"}, "name", "'add'"),
+        ((ADD, SCALE, ADD | {".kernarg_segment_align": 3}), {"add"}, "name", "'add'"),
     ],
 )
-def test_two_kernels_of_one_name_or_symbol_are_refused(rows, what, found):
-    with pytest.raises(InvalidArgumentError) as caught:
-        verify(elf.code_object(*rows, symbols=["add.kd", "other.kd"]))
-    assert str(caught.value) == (
-        f"two kernels have the same {what}\n  where: amdhsa.kernels\n  found: {found}\n  allowed: different {what}s"
-    )
+def test_kernels_of_one_name_or_symbol_are_refused_and_the_others_are_not(rows, refused, what, found):
+    executable = verify(elf.code_object(*rows, symbols=["add.kd", "scale.kd", "other.kd"]))
+    assert (set(executable.refused), list(executable.exports)) == (refused, ["scale"])
+    for name in refused:
+        assert str(executable.refused[name]) == (
+            f"two kernels have the same {what}\n"
+            f"  where: kernel {name}, amdhsa.kernels\n"
+            f"  found: {found}\n"
+            f"  allowed: different {what}s"
+        )
 
 
 def test_two_symbols_of_one_name_are_refused():
@@ -154,18 +160,55 @@ def test_a_name_that_is_not_there_lists_those_that_are():
     assert str(caught.value) == "the code object has no kernel 'sub'\n  found: 'sub'\n  allowed: add, scale"
 
 
-def test_every_disagreement_of_note_and_descriptor_is_named():
-    fields = {"kernarg": 16, "group": 4, "private": 8, "properties": 0x400}
-    error = refusal(elf.code_object(ADD, descriptors={"add": fields}))
+def test_sizes_that_note_and_descriptor_state_differently_are_noted_and_refuse_nothing():
+    fields = {"kernarg": 16, "group": 4, "private": 8}
+    executable = verify(elf.code_object(ADD, SCALE, descriptors={"add": fields}))
+    assert dict(executable.refused) == {}
+    add = executable.exports["add"]
+    assert add.disagreements == (
+        "kernarg size: 12 in the note, 16 in the descriptor; the larger holds",
+        "fixed LDS size: 0 in the note, 4 in the descriptor; the larger holds",
+        "scratch size: 0 in the note, 8 in the descriptor; the larger holds",
+    )
+    assert (add.kernarg_size, add.group_segment_size, add.private_segment_size) == (16, 4, 8)
+    assert executable.exports["scale"].disagreements == ()
+
+
+@pytest.mark.parametrize("stated", [0, 4])
+def test_a_kernarg_segment_is_never_smaller_than_the_note_says(stated):
+    add = verify(elf.code_object(ADD, descriptors={"add": {"kernarg": stated}})).exports["add"]
+    assert add.kernarg_size == 12
+    noted = ("kernarg size: 12 in the note, 4 in the descriptor; the larger holds",)
+    assert add.disagreements == (noted if stated else ())
+
+
+def test_a_kernarg_segment_of_the_descriptor_is_limited_as_one_of_the_note():
+    error = refusal(elf.code_object(ADD, descriptors={"add": {"kernarg": (1 << 20) + 1}}))
+    assert isinstance(error, OutOfRangeError)
+    assert re.sub(r"offset \d+", "offset N", str(error)) == (
+        "the kernarg segment is too large\n"
+        "  where: kernel add, file offset N (kernarg_size)\n"
+        "  found: 1048577\n"
+        "  allowed: at most 1048576"
+    )
+
+
+@pytest.mark.parametrize(("note", "descriptor"), [(65540, 0), (0, 65540)])
+def test_a_device_must_have_the_larger_lds_size(note, descriptor):
+    error = refusal(
+        elf.code_object(ADD | {".group_segment_fixed_size": note}, descriptors={"add": {"group": descriptor}})
+    )
+    assert error.found == "65540 bytes of fixed LDS"
+
+
+def test_a_wavefront_size_that_note_and_descriptor_state_differently_is_refused():
+    error = refusal(elf.code_object(ADD, descriptors={"add": {"properties": 0x400, "group": 4}}))
     assert isinstance(error, InvalidArgumentError)
     assert re.sub(r"offset \d+", "offset N", str(error)) == (
         "the metadata and the kernel descriptor disagree\n"
         "  where: kernel add, descriptor at file offset N\n"
-        "  found: kernarg size: 12 in the note, 16 in the descriptor; "
-        "fixed LDS size: 0 in the note, 4 in the descriptor; "
-        "scratch size: 0 in the note, 8 in the descriptor; "
-        "wavefront size: 64 in the note, 32 in the descriptor\n"
-        "  allowed: the same values"
+        "  found: wavefront size: 64 in the note, 32 in the descriptor\n"
+        "  allowed: the same value"
     )
 
 

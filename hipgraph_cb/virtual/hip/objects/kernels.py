@@ -125,14 +125,16 @@ class KernelLaunch:
 
     def _launch_at(self, packet: int) -> Launch:
         x, y, z = (groups * items for groups, items in zip(self.grid, self.block, strict=True))
+        export = self.function.export
         return Launch(
             kernel=self.function.kernel,
             grid=(x, y, z),
             workgroup=self.block,
             kernarg_address=packet + _EMPTY_PACKET_ROOM,
-            dynamic_lds=self.dynamic_lds,
+            dynamic_lds=self.dynamic_lds + export.group_segment_size - export.descriptor.group_segment_fixed_size,
             packet_address=packet,
             queue_address=packet + PACKET_SIZE,
+            private_segment_size=export.private_segment_size,
         )
 
     def _image(self, launch: Launch) -> bytes:

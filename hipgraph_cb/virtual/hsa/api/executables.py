@@ -248,8 +248,8 @@ def _of_kernel(symbol: Symbol) -> dict[int, bytes]:
     return {
         SymbolInfo.KERNEL_KERNARG_SEGMENT_SIZE: _u32(export.descriptor.kernarg_size),
         SymbolInfo.KERNEL_KERNARG_SEGMENT_ALIGNMENT: _u32(alignment),
-        SymbolInfo.KERNEL_GROUP_SEGMENT_SIZE: _u32(export.group_segment_size),
-        SymbolInfo.KERNEL_PRIVATE_SEGMENT_SIZE: _u32(export.private_segment_size),
+        SymbolInfo.KERNEL_GROUP_SEGMENT_SIZE: _u32(export.descriptor.group_segment_fixed_size),
+        SymbolInfo.KERNEL_PRIVATE_SEGMENT_SIZE: _u32(export.descriptor.private_segment_fixed_size),
         SymbolInfo.KERNEL_DYNAMIC_CALLSTACK: bytes((bool(export.descriptor.kernel_code_properties & DYNAMIC_STACK),)),
         SymbolInfo.KERNEL_CALL_CONVENTION: _u32(0),
         SymbolInfo.KERNEL_OBJECT: _u64(symbol.address),

@@ -29,6 +29,7 @@ class LaunchQueue(ABC):
         lock: held while something is enqueued and its ticket is taken.
         enqueued: the ticket of the last thing enqueued.
         last_work: what that was, for messages.
+        is_abandoned: whether its stream is closed; it goes when it is idle.
         is_given_back: whether the runtime's object goes, or has gone.
     """
 
@@ -41,6 +42,7 @@ class LaunchQueue(ABC):
         self._done = 0
         self._failure: HipGraphError | None = None
         self._polling = threading.Lock()
+        self.is_abandoned = False
         self.is_given_back = False
 
     @property

@@ -12,6 +12,7 @@ from hipgraph_cb.runtime.stream import Stream
 
 if TYPE_CHECKING:
     from hipgraph_cb.backend.device import BackendDevice
+    from hipgraph_cb.backend.lifetime import Backlog
 
 logger = logging.getLogger("hipgraph_cb")
 
@@ -23,7 +24,7 @@ class QueueStream(Stream):
         self._device = device
         self.queue = queue
         self.label = label
-        self._abandon = weakref.finalize(self, device.backlog.retire, AbandonedQueue(queue, device.queues))
+        self._abandon = weakref.finalize(self, AbandonedQueue(queue, device.queues).retire, device.backlog)
         self._abandon.atexit = False
 
     @property
@@ -68,6 +69,11 @@ class AbandonedQueue:
     @property
     def tickets(self) -> dict[LaunchQueue, int]:
         return {self._queue: self._queue.enqueued}
+
+    def retire(self, backlog: Backlog) -> None:
+        """The stream is closed, or collected."""
+        self._queue.is_abandoned = True
+        backlog.retire(self)
 
     def release(self) -> None:
         with suppress(ValueError):  # the device was closed before

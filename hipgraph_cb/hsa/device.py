@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import time
 import weakref
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from hipgraph_cb.backend.absence import watch
 from hipgraph_cb.backend.device import BackendDevice
+from hipgraph_cb.backend.queue import LONGEST_PAUSE
 from hipgraph_cb.backend.stream import QueueStream
 from hipgraph_cb.errors import InvalidArgumentError
 from hipgraph_cb.foreign.memory import NO_ORDER
 from hipgraph_cb.hsa.agents import find_agent
-from hipgraph_cb.hsa.api import HsaApi, Session, fault_listeners
+from hipgraph_cb.hsa.api import HsaApi, HsaOutOfMemoryError, Session, fault_listeners
 from hipgraph_cb.hsa.blits import BlitKernels
 from hipgraph_cb.hsa.event import HsaEvent
 from hipgraph_cb.hsa.executable import HsaExecutable
@@ -128,4 +130,26 @@ class HsaDevice(BackendDevice):
         return self._adopt(HsaEvent(self, label))
 
     def _new_queue(self, name: str) -> HsaQueue:
-        return self._add_queue(HsaQueue(self.api, self.agent, self._notice, self._patience, name))
+        """A GPU has a number of queues. Those of closed streams go when they are idle, which is waited for (P4)."""
+        started = time.monotonic()
+        while True:
+            try:
+                return self._add_queue(HsaQueue(self.api, self.agent, self._notice, self._patience, name))
+            except HsaOutOfMemoryError as error:
+                if not self._wait_for_a_closed_stream(started):
+                    abandoned = sum(queue.is_abandoned for queue in self.queues)
+                    error.found = f"{len(self.queues)} queues of this device, {abandoned} of them of closed streams"
+                    error.next_step = "close streams that are not needed, and wait for their work"
+                    raise
+
+    def _wait_for_a_closed_stream(self, started: float) -> bool:
+        """Wait until the queue of a closed stream was given back. Says whether one was, within the timeout."""
+        abandoned = [queue for queue in tuple(self.queues) if queue.is_abandoned]
+        while abandoned:
+            self.backlog.sweep()
+            if any(queue.is_given_back for queue in abandoned):
+                return True
+            if self.timeout is not None and time.monotonic() - started >= self.timeout:
+                return False
+            time.sleep(LONGEST_PAUSE)
+        return False

@@ -146,12 +146,13 @@ def test_a_queue_that_is_destroyed_is_told_nothing_more(client, queue):
     assert queue.errors == []
 
 
-def test_destroying_a_queue_waits_for_its_callback(client):
-    entered, finished = threading.Event(), []
+def test_destroying_a_queue_waits_for_its_callback(client, library):
+    entered, returned, finished = threading.Event(), threading.Event(), []
 
     def slow(*_):
         entered.set()
-        time.sleep(0.2)
+        while not (library.machine.calls.sleepers or returned.is_set()):
+            time.sleep(0)
         finished.append(True)
 
     callback = ErrorCallback(slow)
@@ -162,7 +163,9 @@ def test_destroying_a_queue_waits_for_its_callback(client):
     client.hsa.hsa_signal_store_relaxed(doorbell, 0)
     assert entered.wait(300)
     assert client.hsa.hsa_queue_destroy(address) == 0
-    assert finished == [True]
+    finished_before = list(finished)
+    returned.set()
+    assert finished_before == [True]
 
 
 def test_a_bell_that_is_rung_while_a_kernel_runs_is_not_lost_to_one_behind_it(client, library, queue):

@@ -21,7 +21,9 @@ if TYPE_CHECKING:
 LARGEST_QUEUE = 16384
 """Packets: as many as AMD's HIP takes for its queues. Every launch that fits is written without waiting."""
 SILENCE = 0.5
-"""Seconds after which nobody will say any more whose fault a memory fault was."""
+"""Seconds of listening after which nobody will say any more whose fault a memory fault was."""
+LONGEST_GAP = 0.01
+"""Seconds that count as listened to between two questions. While this process stood still, so did its runtime."""
 ANY_SEGMENT_SIZE = 0xFFFFFFFF
 """The program does not say how much memory its kernels will need."""
 FIRST_COUNT = 1 << 62
@@ -41,6 +43,8 @@ class FaultNotice:
     def __init__(self) -> None:
         self.address: int | None = None
         self._since = 0.0
+        self._asked = 0.0
+        self._listened = 0.0
 
     @staticmethod
     def of(agent: int) -> FaultNotice:
@@ -49,7 +53,8 @@ class FaultNotice:
 
     def note(self, address: int) -> None:
         """A fault happened. Called from a thread of the runtime."""
-        self._since = time.monotonic()
+        self._since = self._asked = time.monotonic()
+        self._listened = 0.0
         self.address = address
 
     def answered(self) -> None:
@@ -58,12 +63,14 @@ class FaultNotice:
 
     def concerns(self, busy_since: float) -> bool:
         """Whether work is lost to a fault that nobody answers for; a queue that was idle then has lost nothing."""
-        return self.is_unanswered and busy_since <= self._since
+        return self.address is not None and busy_since <= self._since and self._listen() > SILENCE
 
-    @property
-    def is_unanswered(self) -> bool:
-        """Whether there was a fault and no queue will say that it was its own."""
-        return self.address is not None and time.monotonic() - self._since > SILENCE
+    def _listen(self) -> float:
+        """How long somebody has listened since the fault."""
+        now = time.monotonic()
+        self._listened += min(now - self._asked, LONGEST_GAP)
+        self._asked = now
+        return self._listened
 
 
 _notices: weakref.WeakValueDictionary[int, FaultNotice] = weakref.WeakValueDictionary()

@@ -11,10 +11,11 @@ from hipgraph_cb import open_device
 from hipgraph_cb.abi.hsa.attributes import AgentInfo, IsaInfo, PoolInfo
 from hipgraph_cb.errors import DeadlineExceededError, HsaError, InternalError, NotFoundError, UnavailableError
 from hipgraph_cb.hsa import api as api_module
+from hipgraph_cb.hsa import native_queue
 from hipgraph_cb.hsa.agents import find_agent
 from hipgraph_cb.hsa.api import Functions, HsaApi, HsaOutOfMemoryError, Session
 from hipgraph_cb.hsa.functions import FUNCTIONS
-from hipgraph_cb.hsa.native_queue import SILENCE, FaultNotice, Stop
+from hipgraph_cb.hsa.native_queue import LONGEST_GAP, SILENCE, FaultNotice, Stop
 
 
 class Library:
@@ -192,26 +193,44 @@ def test_a_memory_fault_is_that_of_the_queue_which_says_so():
     stop = Stop(notice)
     notice.note(0x1000)
     stop.callback()(43, None, None)
-    assert (stop.status, notice.address, notice.is_unanswered) == (43, None, False)
+    assert (stop.status, notice.address) == (43, None)
 
 
-def test_a_memory_fault_that_no_queue_answers_for_is_everybodys(monkeypatch):
-    import hipgraph_cb.hsa.native_queue as module
-
+@pytest.fixture
+def clock(monkeypatch):
+    """The time as waits see it: a list of one."""
     now = [100.0]
-    monkeypatch.setattr(module.time, "monotonic", lambda: now[0])
+    monkeypatch.setattr(native_queue.time, "monotonic", lambda: now[0])
+    return now
+
+
+def listen(notice, clock, gap, count):
+    answers = []
+    for _ in range(count):
+        clock[0] += gap
+        answers.append(notice.concerns(busy_since=0.0))
+    return answers
+
+
+def test_a_memory_fault_that_no_queue_answers_for_is_everybodys_who_was_busy(clock):
     notice = FaultNotice()
     notice.note(0x1000)
-    assert not notice.is_unanswered
-    now[0] += 2 * SILENCE
-    assert notice.is_unanswered
+    answers = listen(notice, clock, 0.001, 2 * round(SILENCE / 0.001))
+    assert answers == sorted(answers)
+    assert answers.index(True) == pytest.approx(SILENCE / 0.001, abs=2)
+    assert not notice.concerns(busy_since=clock[0])
+
+
+def test_a_process_that_stood_still_has_heard_nothing(clock):
+    notice = FaultNotice()
+    notice.note(0x1000)
+    assert not any(listen(notice, clock, 60.0, round(SILENCE / LONGEST_GAP) - 1))
+    assert listen(notice, clock, 60.0, 2)[-1]
 
 
 def test_a_fault_of_one_device_is_not_that_of_another_on_the_same_gpu(monkeypatch):
     """The runtime's event names the GPU only; the queue that answers for it may belong to either device."""
     from support.held import held_work
-
-    from hipgraph_cb.hsa import native_queue
 
     code = Path(__file__).parent.parent / "fixtures" / "conformance" / "conformance.gfx942.hsaco"
     monkeypatch.setattr(native_queue, "SILENCE", 0.0)

@@ -109,11 +109,11 @@ class HsaQueue(LaunchQueue):
         return native.signal
 
     def _poll(self) -> bool:
+        enqueued = self.enqueued  # before the native queue: later launches may be on another one
         native = self._native
         if native is None:
-            self._done = self.enqueued
-            return True
-        enqueued = self.enqueued
+            self._done = enqueued
+            return not self.busy
         status = native.stop.status  # before the count: what is done then is done
         done = self._tickets_before + native.launches_done()
         if not status and done < enqueued and self._notice.concerns(self._busy_since):

@@ -6,9 +6,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from support.held import HeldWork
 
 from hipgraph_cb import Slot
 from hipgraph_cb.errors import CancelledError, DeadlineExceededError, HsaError
+from hipgraph_cb.hsa.queue import HsaQueue
 
 SLOTS = 64
 ENDLESS = Path(__file__).parent.parent / "fixtures" / "virtual" / "endless.gfx942.hsaco"
@@ -209,3 +211,23 @@ def test_a_stream_that_faulted_does_not_keep_another_one_waiting_for_its_event(s
             one.synchronize()
         other.synchronize(timeout=600)
     assert y.to_host(np.uint32).tolist() == [5]
+
+
+def test_a_launch_that_comes_in_the_middle_of_a_poll_is_not_taken_for_done(small):
+    """A queue that has failed has no native queue until the next launch opens one."""
+    queue, work = small.queue_of(None), HeldWork(small)
+    queue._release()
+
+    class Interrupted(HsaQueue):
+        @property
+        def _native(self):
+            self.__class__ = HsaQueue
+            work.start()  # as another thread might
+            return None
+
+    queue.__class__ = Interrupted
+    queue.poll()
+    assert queue.busy
+    work.finish()
+    small.synchronize()
+    assert not queue.busy

@@ -7,6 +7,7 @@ import pytest
 
 from hipgraph_cb.hip.device import HipDevice
 from hipgraph_cb.hip.join_measurements import measurements_file, remember, subject
+from hipgraph_cb.opening import virtual_runtime
 from hipgraph_cb.recording.dependencies import AUTO_ON_AMD, AutoJoin, JoinPolicy
 
 MEASURED = AutoJoin(100, JoinPolicy.KERNEL)
@@ -14,6 +15,7 @@ MEASURED = AutoJoin(100, JoinPolicy.KERNEL)
 
 @pytest.fixture(autouse=True)
 def cache(tmp_path, monkeypatch):
+    virtual_runtime()  # what HipDevice finds
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     return tmp_path / "hipgraph_cb" / "joins.json"
 

@@ -131,5 +131,8 @@ def test_constants_have_the_values_of_hip_python():
 
 
 def test_every_result_code_has_the_name_that_hip_python_gives_it():
-    assert {int(code): code.header_name for code in Code} == {int(code): hip.hipError_t(code).name for code in Code}
+    """But for one: AMD's runtimes up to 7.2 were seen to call it so, and the header of hip-python is newer."""
+    named = {int(code): hip.hipError_t(code).name for code in Code}
+    assert named.pop(1054) == "hipErrorInvalidClusterSize"
+    assert {int(code): code.header_name for code in Code} == {**named, 1054: "hipErrorTbd"}
     assert all(code.text for code in Code)

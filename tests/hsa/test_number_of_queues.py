@@ -4,6 +4,7 @@ import pytest
 from support.held import held_work
 
 from hipgraph_cb.errors import HsaError, ResourceExhaustedError
+from hipgraph_cb.opening import virtual_runtime
 from hipgraph_cb.virtual.hsa.api import queues
 
 MOST = 4
@@ -11,8 +12,9 @@ MOST = 4
 
 @pytest.fixture
 def streams(small, monkeypatch):
-    """As many streams as there may be, beside the device's own queue."""
-    monkeypatch.setattr(queues, "MAX_QUEUES", MOST)
+    """As many streams as there may be, beside the device's own queue and those of others."""
+    others = len(virtual_runtime("hsa").runtime.queues) - 1
+    monkeypatch.setattr(queues, "MAX_QUEUES", MOST + others)
     return [small.stream() for _ in range(MOST - 1)]
 
 

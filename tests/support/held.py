@@ -46,7 +46,7 @@ class HeldLock:
     """In place of a lock: the first thread that takes it by `with` waits at the door until it is let in."""
 
     def __init__(self, lock: Any) -> None:
-        self.acquire, self.release = lock.acquire, lock.release
+        self.acquire, self.release, self.locked = lock.acquire, lock.release, lock.locked
         self._lock = lock
         self.reached, self.open = threading.Event(), threading.Event()
 

@@ -25,7 +25,7 @@ from hipgraph_cb.errors import InvalidArgumentError, OutOfRangeError
 
 _ZIP_MAGIC = b"PK\x03\x04"
 MOST_PROGRAM_HEADERS = 1024
-"""Linkers write about ten; whatever lies at an address is looked for in all of them."""
+"""Linkers write about ten; an address is looked up in all of them."""
 
 
 class Segment(NamedTuple):
@@ -66,7 +66,7 @@ class CodeObject:
         return tuple(segment for segment in self.segments if segment.kind == elf.PT_LOAD)
 
     def file_offset(self, address: int, size: int, what: str) -> int:
-        """Where `size` bytes at virtual `address` lie in the file.
+        """Where `size` bytes at virtual `address` are in the file.
 
         Raises:
             OutOfRangeError: they are not inside the file part of one PT_LOAD segment.
@@ -135,7 +135,7 @@ class CodeObject:
 
 
 def read_target(data: bytes | memoryview) -> TargetId:
-    """The target in the ELF header, which is all of `data` that is looked at.
+    """The target in the ELF header; nothing else of `data` is read.
 
     Raises:
         InvalidArgumentError: not the header of a linked AMD GPU code object.
@@ -229,7 +229,7 @@ def _check_segment(segment: Segment, index: int, length: int) -> None:
 def truncated(what: str, offset: int, size: int, length: int) -> OutOfRangeError:
     """The error for `size` bytes of `what` at `offset` in a file of only `length` bytes."""
     return OutOfRangeError(
-        f"{what} lies past the end of the file",
+        f"{what} is past the end of the file",
         where=f"file offset {offset}",
         found=f"{size} bytes at offset {offset}",
         allowed=f"a range inside the file's {length} bytes",
@@ -238,7 +238,7 @@ def truncated(what: str, offset: int, size: int, length: int) -> OutOfRangeError
 
 
 def _check_sections(data: bytes) -> None:
-    """The section headers come last in a file, so where they are cut off the file is; AMD's runtime reads them."""
+    """The section headers come last, so a file without them was cut off. AMD's runtime reads them."""
     (offset,) = struct.unpack_from("<Q", data, 40)
     row_size, count = struct.unpack_from("<HH", data, 58)
     if count and offset + row_size * count > len(data):

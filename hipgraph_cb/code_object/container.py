@@ -27,8 +27,8 @@ class Entry:
     Attributes:
         path: where in the container, such as `bundle at 4096, entry 1 (hipv4-amdgcn-amd-amdhsa--gfx90a)`.
         data: its bytes; not copied from the file before it is chosen.
-        target: from the ELF flags; None for host code and for what is no sound code object.
-        problem: why it is no code object of its stated kind; None for sound ones and for host code.
+        target: from the ELF flags; None for host code and for a code object that is not sound.
+        problem: why it is not a code object of its stated kind; None for sound ones and for host code.
     """
 
     path: str
@@ -50,7 +50,7 @@ class Entry:
 
 @dataclass(frozen=True)
 class Container:
-    """A file taken apart. `exports` is what an AMD1 or HIP1 wrapper says of its kernels, else None."""
+    """A file and its parts. `exports`: the kernels that an AMD1 or HIP1 wrapper lists, else None."""
 
     kind: str
     entries: tuple[Entry, ...]
@@ -144,5 +144,5 @@ def check_stated_target(triple: str, target: TargetId) -> None:
 
 
 def is_raw_code_object(data: bytes) -> bool:
-    """The quick question: ELF for an AMD GPU, so that there is nothing to unwrap."""
+    """A quick check for an ELF file for an AMD GPU, which needs no unwrapping."""
     return data[:4] == elf.MAGIC and int.from_bytes(data[18:20], "little") == elf.EM_AMDGPU

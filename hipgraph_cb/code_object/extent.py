@@ -20,7 +20,7 @@ _COMPRESSED_TOTAL = {2: "<I", 3: "<Q"}
 
 
 def infer_size(read: Read, limit: int | None = None) -> int:
-    """The size of whatever begins at offset 0.
+    """The size of the code object or container at offset 0.
 
     `limit` is how much memory is known to be there, if that is known; the answer never exceeds it.
 

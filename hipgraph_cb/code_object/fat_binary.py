@@ -38,7 +38,7 @@ def registered_address(wrapper: bytes) -> int:
     """The address of the bundle in a `__hipRegisterFatBinary` wrapper: magic, version, address, unused.
 
     Raises:
-        InvalidArgumentError: the 24 bytes are no such wrapper.
+        InvalidArgumentError: the 24 bytes are not such a wrapper.
     """
     fields = _REGISTRATION.unpack_from(wrapper) if len(wrapper) >= _REGISTRATION.size else (0, 0, 0, 0)
     if fields[:2] != (REGISTRATION_MAGIC, REGISTRATION_VERSION):
@@ -62,7 +62,7 @@ def read_fat_binary(data: bytes | memoryview) -> list[tuple[int, tuple[BundleEnt
     start, size = _find_section(view)
     section = view[: start + size]
     bundles: list[tuple[int, tuple[BundleEntry, ...]]] = []
-    # Bundles are padded to pages, so the next one is wherever its magic is.
+    # Bundles are padded to pages, so the next one is where its magic is.
     found = _ANY_MAGIC.search(section, start)
     while found is not None:
         position = found.start()

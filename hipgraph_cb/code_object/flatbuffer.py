@@ -36,7 +36,7 @@ class Reader:
         return Table(self, self.follow(0, "the root table"))
 
     def require(self, position: int, size: int, what: str, alignment: int = 1) -> None:
-        """Raises InvalidArgumentError unless `size` bytes lie at `position`, which is so aligned."""
+        """Raises InvalidArgumentError unless there are `size` bytes at `position`, and it is aligned."""
         if position + size > len(self.data):
             raise self.error(f"{what} runs past the end", position, f"{size} bytes", f"{len(self.data)} bytes in all")
         if position % alignment:
@@ -74,12 +74,12 @@ class Table:
     position: int
 
     def field(self, slot: int, size: int, what: str, alignment: int = 4) -> int | None:
-        """Where the inline value of a field lies; None if the table leaves it out."""
+        """The position of the inline value of a field; None if the table leaves it out."""
         data, reader = self.reader.data, self.reader
         reader.require(self.position, 4, "a table", 4)
         vtable = self.position - int(_I32.unpack_from(data, self.position)[0])
         if vtable < 0:
-            raise reader.error("a vtable lies before the start", self.position, f"offset {vtable}", "0 or more")
+            raise reader.error("a vtable is before the start", self.position, f"offset {vtable}", "0 or more")
         reader.require(vtable, _VTABLE_HEADER_SIZE, "a vtable", 2)
         vtable_size = int(_U16.unpack_from(data, vtable)[0])
         table_size = int(_U16.unpack_from(data, vtable + 2)[0])
@@ -95,7 +95,7 @@ class Table:
             return None
         if offset < 4 or offset + size > table_size:
             raise reader.error(
-                f"{what} lies outside its table", vtable + entry, f"offset {offset}", f"{table_size} bytes"
+                f"{what} is outside its table", vtable + entry, f"offset {offset}", f"{table_size} bytes"
             )
         reader.require(self.position + offset, size, what, alignment)
         return self.position + offset

@@ -1,6 +1,6 @@
 """Hidden arguments: what the launcher writes behind a kernel's own arguments.
 
-Each lies where the metadata says, and only those that it lists are written. Values follow AMD's runtime: block counts
+The metadata lists them with their offsets; no others are written. Values follow AMD's runtime: block counts
 are whole workgroups only (floor), and the remainder is the size of the partial one.
 """
 
@@ -13,7 +13,7 @@ from hipgraph_cb.code_object.kernel_args import KernargLayout
 
 @dataclass(frozen=True)
 class LaunchShape:
-    """What the hidden arguments tell a kernel about its launch.
+    """What the hidden arguments say about a launch.
 
     `grid` in work-items, `workgroup` in work-items of one group, `dynamic_lds` in bytes. `dimensions` is 3 for every
     launch through HIP. `addresses` holds values of the pointer-like kinds (`hidden_queue_ptr`, `hidden_heap_v1`, ...);

@@ -1,4 +1,4 @@
-"""Where each argument lies in the kernarg block, and how values become its bytes.
+"""The offset of each argument in the kernarg block, and how values become its bytes.
 
 Offsets come from the metadata alone (E3): explicit arguments may have any size, order and padding, and nothing is ever
 written past the kernarg size.
@@ -113,7 +113,7 @@ class KernargLayout:
 
         Raises:
             InvalidArgumentError: an argument that no launch can fill: a pointer that is not 8 bytes wide, or an image,
-                a sampler, a pipe, a queue or something unheard of.
+                a sampler, a pipe, a queue or an unknown kind.
         """
         parameters: list[Parameter] = []
         hidden: list[HiddenArgument] = []
@@ -137,7 +137,7 @@ class KernargLayout:
 
     @cached_property
     def constant_count(self) -> float:
-        """How many 32-bit constants the HAL convention takes; no whole number where a value is smaller than a word."""
+        """How many 32-bit constants the HAL convention takes; a fraction where a value is smaller than a word."""
         return sum(row.size for row in self.parameters if row.kind is ParameterKind.VALUE) / WORD
 
     def signature(self) -> str:
@@ -151,7 +151,7 @@ class KernargLayout:
     def pack(self, values: Sequence[object]) -> PackedArguments:
         """Lay out one value for each parameter, in order.
 
-        A value that stands for a pointer is returned in `pointers` as it is, for the caller to resolve, and so is
+        A value for a pointer is returned in `pointers` as it is, for the caller to resolve, and so is
         device memory that is given for a 64-bit value; None and 0 are null pointers and appear in no list. Everything
         else is written by the rules of `scalars.encoder`.
 
@@ -185,8 +185,8 @@ class KernargLayout:
         32-bit constants in order.
 
         Raises:
-            InvalidArgumentError: wrong number of either, a constant outside 32 bits, or a by-value argument that is no
-                whole number of 32-bit words.
+            InvalidArgumentError: wrong number of either, a constant outside 32 bits, or a by-value argument that is not
+                a whole number of 32-bit words.
         """
         words = _listed_words(self.kernel, constants)
         if len(bindings) != self.binding_count or len(words) != self.constant_count:
@@ -309,7 +309,7 @@ def _parameter(index: int, argument: ArgumentMetadata) -> Parameter:
 
 
 def _by_value_type(kind: ParameterKind, argument: ArgumentMetadata) -> str | None:
-    """The type name that `.value_type` stands for: of the value, or of what the pointer points to."""
+    """The type name that `.value_type` means: of the value, or of what the pointer points to."""
     name = named_value_type(argument.value_type)
     if name is None or (kind is ParameterKind.VALUE and not has_size(argument.size, name)):
         return None
@@ -343,7 +343,7 @@ def _words(kernel: str, constants: Sequence[int]) -> bytes:
         return b"".join(as_word(constant) for constant in constants)
     except ScalarError as error:
         raise InvalidArgumentError(
-            f"{kernel}: a constant is no 32-bit word", found=error.found, allowed=error.allowed
+            f"{kernel}: a constant is not a 32-bit word", found=error.found, allowed=error.allowed
         ) from None
 
 

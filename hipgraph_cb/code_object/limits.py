@@ -28,7 +28,7 @@ _LDS_OF_PROCESSOR = {"gfx950": 163840, "gfx1250": 327680, "gfx1251": 327680}
 
 @lru_cache
 def limits_of(target: TargetId) -> DeviceLimits:
-    """The limits of a target without a device to ask: wave64 up to gfx9, wave32 from gfx10 on."""
+    """The limits of a target without a device to query: wave64 up to gfx9, wave32 from gfx10 on."""
     return DeviceLimits(
         max_lds=_LDS_OF_PROCESSOR.get(target.processor, 65536),
         wavefront_size=64 if target.version[0] < 10 else 32,

@@ -1,7 +1,7 @@
-"""Whether MessagePack bytes hold what they claim, told without building anything.
+"""Checks that MessagePack bytes hold what they claim, without building anything.
 
 The `msgpack` library allocates an array or map as large as the bytes say before it looks for the elements, and nested
-claims add up. So claims that exceed the bytes are held against the structure first.
+claims add up. So the claims are compared with the structure first.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _COUNTS |= {0xD9: (1, 0, 0), 0xDA: (2, 0, 0), 0xDB: (4, 0, 0)}
 _COUNTS |= {0xDC: (2, 0, 1), 0xDD: (4, 0, 1), 0xDE: (2, 0, 2), 0xDF: (4, 0, 2)}
 
 
-# Whatever begins a map or an array; as a byte of something else it is rare enough.
+# The markers of maps and arrays; they are rare as bytes of other items.
 _CONTAINERS = bytes([*range(0x80, 0xA0), 0xDC, 0xDD, 0xDE, 0xDF])
 _FEW_CONTAINERS, _LEAST_CONTAINER = 4096, 8
 
@@ -90,7 +90,7 @@ def _item(data: bytes, position: int) -> tuple[int, int]:
     if marker in _FIXED_SIZES:
         return _FIXED_SIZES[marker], 0
     if marker not in _COUNTS:
-        raise _malformed(f"{marker:#04x} begins no item", position)
+        raise _malformed(f"{marker:#04x} is not the start of an item", position)
     width, extra, elements = _COUNTS[marker]
     count = int.from_bytes(data[position + 1 : position + 1 + width], "big")
     return 1 + width + extra + (0 if elements else count), count * elements

@@ -20,13 +20,13 @@ _TARGET = "amdhsa.target"
 _VERSION, _PRINTF = "amdhsa.version", "amdhsa.printf"
 _LIMIT = 1 << 32
 
-# No number in a file makes anybody allocate more than this for one dispatch; real kernels stay far below.
+# No number in a file makes a dispatch allocate more than this; real kernels need far less.
 MAX_KERNARG_SIZE = 1 << 20
 
 # The required keys of a kernel take 114 bytes, so what lists more kernels is not metadata.
 _FEW_KERNELS, _LEAST_KERNEL = 64, 100
 
-# Keys whose type matters, by map. Other keys are skipped, whatever they hold.
+# Keys whose type matters, by map. Other keys are skipped.
 _KERNEL_TYPES: dict[str, type] = {
     ".name": str,
     ".symbol": str,
@@ -131,7 +131,7 @@ class Metadata:
         kernels: the sound ones, in file order.
         refused: the others by name, with the reason.
         symbols: the descriptor symbols of all by kernel name, sound or refused.
-        version, printf: `amdhsa.version` and `amdhsa.printf` as they stand in a note; None in several.
+        version, printf: `amdhsa.version` and `amdhsa.printf` as a note states them; None for several notes.
     """
 
     targets: tuple[str, ...]
@@ -143,7 +143,7 @@ class Metadata:
 
 
 def parse_metadata(note: bytes, prefix: str = "") -> Metadata:
-    """Read the descriptor bytes of one note. `prefix` goes before the places of its kernels, to tell notes apart.
+    """Read the descriptor bytes of one note. `prefix` goes before the places of its kernels, to distinguish the notes.
 
     Raises:
         InvalidArgumentError: it is not one MessagePack map with string keys, a key is repeated, or a required key of
@@ -214,7 +214,7 @@ def _unpack(note: bytes) -> Any:
 def _unique_string_keys(pairs: list[tuple[Any, Any]]) -> dict[str, Any]:
     found = dict(pairs)
     try:
-        "".join(found)  # the quickest question whether all of them are strings
+        "".join(found)  # the quickest check that all of them are strings
     except TypeError:
         _refuse_other_keys(found)
     if len(found) != len(pairs):
@@ -223,10 +223,10 @@ def _unique_string_keys(pairs: list[tuple[Any, Any]]) -> dict[str, Any]:
 
 
 def _refuse_other_keys(found: dict[Any, Any]) -> None:
-    """Maps that are read have no key but strings; those of other tools are skipped, whatever they hold."""
+    """Maps that are read have string keys only. Maps of other tools are skipped."""
     if not _CHECKED_KEYS.isdisjoint(found):
         key = next(key for key in found if not isinstance(key, str))
-        raise InvalidArgumentError("a metadata map has a key that is no string", found=repr(key)[:200])
+        raise InvalidArgumentError("a metadata map has a key that is not a string", found=repr(key)[:200])
 
 
 def _refuse_repeated(keys: list[str]) -> None:

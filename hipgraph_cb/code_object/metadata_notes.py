@@ -1,4 +1,4 @@
-"""The metadata notes of a code object: where they lie, and what they say together.
+"""The metadata notes of a code object: where they are, and what they say together.
 
 A compiler writes one. A link of many objects keeps one of each, and then a kernel is in any of them.
 """

@@ -100,7 +100,7 @@ def read_bundle(
         return _read_plain(view, base)
     plain, size = _unpack(view, base, budget or UnpackingBudget(len(view)))
     if not plain.startswith(BUNDLE_MAGIC):
-        raise _malformed("what was compressed is no bundle", base, repr(plain[:24]), repr(BUNDLE_MAGIC))
+        raise _malformed("the unpacked data is not a bundle", base, repr(plain[:24]), repr(BUNDLE_MAGIC))
     try:
         return _read_plain(memoryview(plain), 0)[0], size
     except HipGraphError as error:
@@ -173,7 +173,7 @@ def _unpack(data: memoryview, base: int, budget: UnpackingBudget) -> tuple[bytes
 
 
 def _decompress(method: int, packed: memoryview, unpacked: int, base: int) -> bytes:
-    """At most one byte more than `unpacked`, so that a wrong size is seen and memory stays bounded by what is real."""
+    """At most one byte more than `unpacked`, so that a wrong size is found and memory stays bounded."""
     if method == _ZLIB:
         try:
             return zlib.decompressobj().decompress(packed, unpacked + 1)
@@ -221,7 +221,7 @@ def _malformed(why: str, offset: int, found: str, allowed: str) -> InvalidArgume
 
 def _cut(what: str, offset: int, found: int, needed: int) -> OutOfRangeError:
     return OutOfRangeError(
-        f"{what} lies past the end",
+        f"{what} is past the end",
         where=f"file offset {offset}",
         found=f"{found} bytes",
         allowed=f"at least {needed}",

@@ -1,6 +1,6 @@
 """Tables of AMD GPU processors, as data in one place.
 
-Sources: LLVM AMDGPU usage (EF_AMDGPU_MACH values, generic processors and the processors they stand for).
+Sources: LLVM AMDGPU usage (EF_AMDGPU_MACH values, generic processors and their members).
 """
 
 from __future__ import annotations

@@ -33,7 +33,7 @@ Encoder = Callable[[object], bytes]
 
 
 class ScalarError(ValueError):
-    """The value does not fit the parameter; the message says found and allowed."""
+    """The value does not fit the parameter; the message says what was found and what is allowed."""
 
     def __init__(self, found: str, allowed: str) -> None:
         super().__init__(f"{found}, allowed: {allowed}")
@@ -94,7 +94,7 @@ def has_size(size: int, type_name: str) -> bool:
 
 
 def is_host_value(value: object) -> bool:
-    """Whether `value` is a number or other bytes of the host, or at least nothing that could be device memory."""
+    """Whether `value` is a number or other bytes of the host, or at least not device memory."""
     if value is None or isinstance(value, (bool, int, float, complex, str, list, tuple, dict, set)):
         return True
     try:
@@ -140,7 +140,7 @@ def _encode_float(value: float, size: int, kind: str) -> bytes:
 def _number(value: int | float) -> str:
     if isinstance(value, float):
         return f"the float {value!r}"
-    # Python refuses to print integers of thousands of digits, and nobody would read them.
+    # Python refuses to print integers of thousands of digits.
     return f"the number {value}" if value.bit_length() <= 128 else f"a number of {value.bit_length()} bits"
 
 

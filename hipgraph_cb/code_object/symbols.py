@@ -1,6 +1,6 @@
 """Symbols and relocations of a code object.
 
-Kernels are normally dynamic symbols. Plain C kernels are hidden and stand in `.symtab` only, where AMD's loader finds
+Kernels are normally dynamic symbols. Plain C kernels are hidden and are in `.symtab` only, where AMD's loader finds
 them too; so the section headers are read as well, where they were kept.
 """
 
@@ -80,7 +80,7 @@ def dynamic_relocations(code_object: CodeObject, dynamic: dict[int, int]) -> tup
 
 
 def _static_table(data: bytes) -> tuple[Symbol, ...]:
-    """The rows of `.symtab`. Section headers do not load, so a table that lies outside the file counts as stripped."""
+    """The rows of `.symtab`. Section headers are not loaded, so a table outside the file counts as stripped."""
     table = struct.unpack_from("<Q", data, 40)[0]
     stride, count = struct.unpack_from("<HH", data, 58)
     if not table or stride != elf.SECTION_HEADER.size or table + count * stride > len(data):
@@ -119,7 +119,7 @@ def _end_of_text(strings: bytes, offset: int, where: str) -> int:
     end = strings.find(b"\0", offset)
     if offset >= len(strings) or end < 0:
         raise InvalidArgumentError(
-            "a symbol name lies past the string table",
+            "a symbol name is past the string table",
             where=where,
             found=f"offset {offset}",
             allowed=f"below {len(strings)}",

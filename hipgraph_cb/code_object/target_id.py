@@ -17,7 +17,7 @@ HSA_PREFIX = "amdgcn-amd-amdhsa--"
 _EXACT = re.compile(r"gfx(1[0-9]|[0-9])([0-9])([0-9a-fA-F])")
 _GENERIC = re.compile(r"gfx([0-9]{1,10})(?:-([0-9]{1,10}))?-generic")
 _NUMBER_LIMIT = 1 << 32
-# Every generic processor is at its first version; later ones may ask for what nobody here knows.
+# Every generic processor is at its first version; later versions may need what is not known here.
 NEWEST_GENERIC_VERSION = 1
 
 
@@ -112,7 +112,7 @@ def _version_of(processor: str) -> tuple[int, int, int]:
 
 
 def incompatibilities(code_object: TargetId, agent: TargetId) -> tuple[str, ...]:
-    """Why `code_object` cannot run on `agent`; empty when it can. Every reason is listed, none hides another."""
+    """Why `code_object` cannot run on `agent`; empty when it can. Every reason is listed."""
     reasons = []
     if code_object.is_generic:
         if not _same_family(code_object, agent):
@@ -139,7 +139,7 @@ def describe_mismatch(code_object: TargetId, reasons: tuple[str, ...]) -> str:
 def code_object_target(agent: TargetId) -> TargetId:
     """The target that code for `agent` may be built for: its generic processor where it has one, else itself."""
     if agent.is_generic:
-        raise InvalidArgumentError("a generic target is no device", found=str(agent), allowed="an exact processor")
+        raise InvalidArgumentError("a generic target is not a device", found=str(agent), allowed="an exact processor")
     processor = GENERIC_OF_PROCESSOR.get(agent.processor, agent.processor)
     return replace(agent, processor=processor)
 

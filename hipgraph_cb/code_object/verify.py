@@ -1,6 +1,6 @@
-"""The one door: bytes in, a `VerifiedExecutable` out, or an error that says what is wrong and where.
+"""Bytes become a `VerifiedExecutable`, or an error that says what is wrong and where.
 
-`verify` asks whether a code object is sound and runs on a target; `inspect` asks only the first.
+`verify` checks that a code object is sound and runs on a target; `inspect` checks only the first.
 """
 
 from __future__ import annotations
@@ -126,7 +126,7 @@ class VerifiedExecutable:
 
     @property
     def data(self) -> bytes:
-        """The ELF file, taken out of whatever held it."""
+        """The ELF file, without its container."""
         return self.code_object.data
 
     @property
@@ -146,7 +146,7 @@ class VerifiedExecutable:
 
     @cached_property
     def globals(self) -> Mapping[str, Symbol]:
-        """Global variables: object symbols that are no kernel descriptors, with address and size."""
+        """Global variables: object symbols that are not kernel descriptors, with address and size."""
         found = {
             name: symbol
             for name, symbol in self.code_object.symbols.items()
@@ -209,7 +209,7 @@ class VerifiedExecutable:
 def inspect(data: bytes | bytearray | memoryview) -> VerifiedExecutable:
     """Check `data` by itself, for no device: structures, metadata, and whether both agree.
 
-    `data` is a code object, or a wrapper, bundle or fat binary with one in it; `container` tells.
+    `data` is a code object, or a wrapper, bundle or fat binary with one in it; `container` says which.
 
     Raises:
         InvalidArgumentError, OutOfRangeError, NotFoundError: the code object or its container is not sound, or there

@@ -1,4 +1,4 @@
-"""What an AMD1 or HIP1 wrapper promises of its kernels, held against what the code object says of them.
+"""The kernels that an AMD1 or HIP1 wrapper declares, compared with those of the code object.
 
 The wrapper owns the counts of bindings and constants: the code object may use fewer, never more.
 """

@@ -41,7 +41,7 @@ _FORMS = {
 
 @dataclass(frozen=True)
 class WrappedExport:
-    """What a wrapper says of one kernel. `symbol` is its descriptor symbol, `name` what people call it."""
+    """What a wrapper says about one kernel: `symbol` is its descriptor symbol, `name` the name for users."""
 
     name: str
     symbol: str

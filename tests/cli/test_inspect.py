@@ -98,7 +98,7 @@ def test_a_truncated_file_is_told_with_its_offset_and_status_1(
     file.write_bytes((CORPUS / "clang/asm.gfx942.hsaco").read_bytes()[:100])
     assert main(["inspect", str(file)]) == 1
     assert capsys.readouterr().out == (
-        f"{file}: the program header table lies past the end of the file\n"
+        f"{file}: the program header table is past the end of the file\n"
         "  where: file offset 64\n"
         "  found: 448 bytes at offset 64\n"
         "  allowed: a range inside the file's 100 bytes\n"

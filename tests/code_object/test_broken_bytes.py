@@ -1,4 +1,4 @@
-"""E1: whatever happened to the bytes, `verify` answers with a result or a `HipGraphError`, and soon."""
+"""E1: for any bytes `verify` returns a result or raises a `HipGraphError`, and soon."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def answer(data: bytes) -> VerifiedExecutable | None:
 
 
 def use(executable: VerifiedExecutable) -> None:
-    """Look at everything, and pack arguments for every usable kernel: nothing may lie outside its block."""
+    """Look at everything, and pack arguments for every usable kernel: nothing may be outside its block."""
     for error in executable.refused.values():
         assert isinstance(error, HipGraphError)
     with contextlib.suppress(HipGraphError):

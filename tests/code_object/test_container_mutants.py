@@ -39,7 +39,7 @@ FLOOR, FACTOR = 8 << 20, 16
 
 
 def use(data: bytes) -> None:
-    """Everything that reads a file. What is no HipGraphError gets out and fails the test."""
+    """Everything that reads a file. An error that is not a HipGraphError fails the test."""
     for read in (read_container, _extent, inspect, lambda data: verify(data, "gfx942:sramecc+:xnack-")):
         try:
             found = read(data)
@@ -52,7 +52,7 @@ def use(data: bytes) -> None:
 
 
 def _extent(data: bytes) -> int:
-    """As for a caller who has no length: what lies behind the file reads as zeros."""
+    """As for a caller who has no length: the bytes behind the file read as zeros."""
     return infer_size(lambda offset, size: data[offset : offset + size].ljust(size, b"\0"), 1 << 20)
 
 

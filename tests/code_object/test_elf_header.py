@@ -53,7 +53,7 @@ def test_each_field_of_the_header_is_checked(fields, message):
     assert str(caught.value) == f"{message}\n  next: give an AMD GPU code object (HSACO)"
 
 
-def test_a_relocatable_object_is_told_to_be_linked():
+def test_the_error_for_a_relocatable_object_says_to_link_it():
     with pytest.raises(InvalidArgumentError) as caught:
         CodeObject(elf.header(kind=1))
     assert str(caught.value) == (
@@ -68,7 +68,7 @@ def test_a_relocatable_object_is_told_to_be_linked():
 @pytest.mark.parametrize(
     ("data", "found"), [(b"", "no bytes"), (b"\x7fEL", "7f 45 4c"), (b"ELF!" + LONG_ENOUGH, "45 4c 46 21")]
 )
-def test_bytes_without_the_magic_are_no_elf_file(data, found):
+def test_bytes_without_the_magic_are_not_an_elf_file(data, found):
     with pytest.raises(InvalidArgumentError) as caught:
         CodeObject(data)
     assert str(caught.value) == (
@@ -80,7 +80,7 @@ def test_bytes_without_the_magic_are_no_elf_file(data, found):
     )
 
 
-def test_a_zip_archive_is_told_how_iree_gives_its_code_objects():
+def test_the_error_for_a_zip_archive_says_how_iree_writes_its_code_objects():
     with pytest.raises(InvalidArgumentError) as caught:
         CodeObject(b"PK\x03\x04" + bytes(100))
     assert str(caught.value) == (
@@ -101,11 +101,11 @@ def test_a_header_of_63_bytes_is_truncated():
     )
 
 
-def test_program_headers_must_lie_in_the_file():
+def test_program_headers_must_be_in_the_file():
     with pytest.raises(OutOfRangeError) as caught:
         CodeObject(elf.header(program_headers=2))
     assert str(caught.value) == (
-        "the program header table lies past the end of the file\n"
+        "the program header table is past the end of the file\n"
         "  where: file offset 64\n"
         "  found: 112 bytes at offset 64\n"
         "  allowed: a range inside the file's 64 bytes\n"
@@ -131,12 +131,12 @@ def test_program_headers_longer_than_56_bytes_are_walked_by_their_stated_size():
 
 
 @pytest.mark.parametrize("kind", [elf.LOAD, elf.DYNAMIC, elf.NOTE])
-def test_a_segment_must_lie_in_the_file(kind):
+def test_a_segment_must_be_in_the_file(kind):
     data = elf.header(program_headers=1) + elf.program_header(kind, 100, 1000)
     with pytest.raises(OutOfRangeError) as caught:
         CodeObject(data)
     assert str(caught.value) == (
-        "segment 0 lies past the end of the file\n"
+        "segment 0 is past the end of the file\n"
         "  where: file offset 100\n"
         "  found: 1000 bytes at offset 100\n"
         "  allowed: a range inside the file's 120 bytes\n"
@@ -155,7 +155,7 @@ def test_a_segment_is_at_least_as_large_in_memory_as_in_the_file():
     )
 
 
-def test_segment_sizes_near_two_to_the_64_do_not_wrap_round():
+def test_segment_sizes_near_two_to_the_64_do_not_wrap():
     row = struct.pack("<IIQQQQQQ", elf.LOAD, 4, 2**64 - 8, 0, 0, 16, 16, 4)
-    with pytest.raises(OutOfRangeError, match="segment 0 lies past the end of the file"):
+    with pytest.raises(OutOfRangeError, match="segment 0 is past the end of the file"):
         CodeObject(elf.header(program_headers=1) + row)

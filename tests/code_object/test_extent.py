@@ -17,7 +17,7 @@ FILES = sorted(CORPUS.glob("*/*.hsaco")) + sorted(CORPUS.glob("iree/*/*/*.hsaco"
 
 
 class Memory:
-    """The file, and behind it what nobody may touch."""
+    """The file, and behind it memory that may not be touched."""
 
     def __init__(self, data: bytes) -> None:
         self.data = data

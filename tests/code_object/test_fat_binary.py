@@ -56,7 +56,7 @@ def test_a_truncated_host_file() -> None:
     with pytest.raises(OutOfRangeError) as caught:
         read_fat_binary(data[:-1])
     assert str(caught.value) == (
-        "the section header table lies past the end of the file\n"
+        "the section header table is past the end of the file\n"
         f"  where: file offset {table}\n"
         f"  found: 192 bytes at offset {table}\n"
         f"  allowed: a range inside the file's {len(data) - 1} bytes\n"
@@ -74,7 +74,7 @@ def test_section_headers_that_are_too_small() -> None:
     )
 
 
-def test_a_code_object_is_no_host_file() -> None:
+def test_a_code_object_is_not_a_host_file() -> None:
     assert is_host_elf(host_file(FIRST))
     assert not is_host_elf(host_file(FIRST, machine=224))
     assert not is_host_elf(FIRST)
@@ -87,7 +87,7 @@ def test_a_registration_wrapper_holds_the_address_of_its_bundle() -> None:
 @pytest.mark.parametrize(
     "data", [b"", struct.pack("<IIQQ", 0x48495047, 1, 1, 0), struct.pack("<IIQQ", 0x48495046, 2, 1, 0)]
 )
-def test_other_bytes_are_no_registration_wrapper(data: bytes) -> None:
+def test_other_bytes_are_not_a_registration_wrapper(data: bytes) -> None:
     with pytest.raises(InvalidArgumentError) as caught:
         registered_address(data)
     assert caught.value.what == "not a fat binary registration"

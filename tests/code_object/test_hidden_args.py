@@ -32,7 +32,7 @@ def test_block_counts_are_whole_workgroups_and_remainders_the_partial_one():
     assert struct.unpack("<3H", block[18:]) == (6, 2, 0)
 
 
-def test_each_argument_lies_at_its_own_offset_and_nothing_else_is_touched():
+def test_each_argument_is_at_its_own_offset_and_nothing_else_is_touched():
     block = block_of((8, 8, "hidden_block_count_x"), (40, 2, "hidden_grid_dims"), size=48)
     assert block[8:16] == struct.pack("<Q", 4)
     assert block[40:42] == struct.pack("<H", 3)

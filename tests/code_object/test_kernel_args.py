@@ -35,7 +35,7 @@ SAXPY_SIGNATURE = (
 
 
 class Buffer:
-    """Stands for a buffer; packing does not look inside."""
+    """In place of a buffer; packing does not look inside."""
 
 
 def packed(size: int, type_name: str | None, value: object) -> bytes:
@@ -143,7 +143,7 @@ def test_a_wrong_count_prints_the_signature_and_what_was_given(values, what, fou
     )
 
 
-def test_pointers_stand_in_any_order_and_are_returned_as_they_are():
+def test_pointers_come_in_any_order_and_are_returned_unchanged():
     layout = layout_of(elf.argument(0, 4), elf.pointer(8), elf.argument(16, 2), elf.pointer(24))
     first, second = Buffer(), Buffer()
     block, pointers = layout.pack([7, first, 9, second])
@@ -160,7 +160,7 @@ def test_a_null_pointer_is_eight_zero_bytes(null):
 @pytest.mark.parametrize(
     ("value", "found"), [(4096, "int 4096"), (1.0, "float 1.0"), (b"12345678", "bytes 8 bytes"), (True, "bool True")]
 )
-def test_a_plain_value_is_no_pointer(value, found):
+def test_a_plain_value_is_not_a_pointer(value, found):
     with pytest.raises(InvalidArgumentError) as caught:
         SAXPY.pack([value, None, 2.0, 1])
     assert caught.value.what == "k: argument 0 (y: float*) does not fit"
@@ -259,7 +259,7 @@ def test_a_constant_is_a_word_of_32_bits(constant):
     with pytest.raises(InvalidArgumentError) as caught:
         SAXPY.pack_hal([None, None], [constant, 0])
     assert str(caught.value) == (
-        f"k: a constant is no 32-bit word\n  found: the number {constant}\n  allowed: -2147483648 to 4294967295"
+        f"k: a constant is not a 32-bit word\n  found: the number {constant}\n  allowed: -2147483648 to 4294967295"
     )
 
 
@@ -293,7 +293,7 @@ def test_a_value_type_names_the_type_where_no_type_name_does():
         (16, {}, False),
     ],
 )
-def test_memory_is_taken_for_values_of_eight_bytes_that_are_no_floats(size, keys, taken):
+def test_memory_is_taken_for_values_of_eight_bytes_that_are_not_floats(size, keys, taken):
     kernel, memory = layout_of(elf.argument(0, size, **keys)), object()
     if taken:
         for _ in range(2):

@@ -108,7 +108,7 @@ def test_gaps_between_arguments_are_allowed():
             {"amdhsa.kernels": [], "amdhsa.target": 942},
             "the target is not a string\n  where: amdhsa.target\n  found: 942\n  allowed: a string",
         ),
-        ({"amdhsa.kernels": [], 7: 1}, "a metadata map has a key that is no string\n  found: 7"),
+        ({"amdhsa.kernels": [], 7: 1}, "a metadata map has a key that is not a string\n  found: 7"),
     ],
 )
 def test_a_document_of_the_wrong_shape_is_refused(root, message):

@@ -28,7 +28,7 @@ def missing(segments: int) -> str:
 
 
 @pytest.mark.parametrize("other", [{"name": b"OTHER\0"}, {"kind": 31}, {"name": b"AMDGPU\0\0"}])
-def test_a_note_of_another_owner_or_type_is_no_metadata(other):
+def test_a_note_of_another_owner_or_type_is_not_metadata(other):
     with pytest.raises(NotFoundError) as caught:
         found_in(elf.note_record(b"\x80", **other))
     assert str(caught.value) == missing(1)

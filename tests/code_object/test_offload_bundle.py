@@ -72,7 +72,7 @@ def test_the_size_of_a_compressed_bundle_is_the_one_it_states() -> None:
         ("hip-amdgcn-amd-amdhsa-", None),
     ],
 )
-def test_the_target_stands_behind_the_environment_of_a_triple(triple: str, target: str | None) -> None:
+def test_the_target_follows_the_environment_of_a_triple(triple: str, target: str | None) -> None:
     assert stated_target(triple) == target
 
 
@@ -80,7 +80,7 @@ def test_an_entry_past_the_end() -> None:
     data = bytearray(bundle((hip_entry("gfx90a"), b"12345678"), alignment=64))
     struct.pack_into("<Q", data, 40, 9)
     assert message(bytes(data), OutOfRangeError) == (
-        "entry 0 of the bundle lies past the end\n"
+        "entry 0 of the bundle is past the end\n"
         "  where: file offset 128\n"
         "  found: 136 bytes\n"
         "  allowed: at least 137\n"
@@ -91,7 +91,7 @@ def test_an_entry_past_the_end() -> None:
 def test_a_count_of_entries_that_are_not_there() -> None:
     data = b"__CLANG_OFFLOAD_BUNDLE__" + struct.pack("<Q", 1 << 60)
     assert message(data, OutOfRangeError) == (
-        "entry 0 of 1152921504606846976 in the bundle header lies past the end\n"
+        "entry 0 of 1152921504606846976 in the bundle header is past the end\n"
         "  where: file offset 32\n"
         "  found: 32 bytes\n"
         "  allowed: at least 56\n"
@@ -102,7 +102,7 @@ def test_a_count_of_entries_that_are_not_there() -> None:
 def test_a_compressed_size_past_the_end() -> None:
     data = compressed(PLAIN)
     assert message(data[:-1], OutOfRangeError) == (
-        "the compressed bundle lies past the end\n"
+        "the compressed bundle is past the end\n"
         "  where: file offset 0\n"
         f"  found: {len(data) - 1} bytes\n"
         f"  allowed: at least {len(data)}\n"
@@ -221,7 +221,7 @@ def test_an_unknown_header_version_is_named() -> None:
 
 def test_what_was_compressed_must_be_a_bundle() -> None:
     assert message(compressed(b"something else")) == (
-        "malformed offload bundle: what was compressed is no bundle\n"
+        "malformed offload bundle: the unpacked data is not a bundle\n"
         "  where: file offset 0\n"
         "  found: b'something else'\n"
         "  allowed: b'__CLANG_OFFLOAD_BUNDLE__'\n"

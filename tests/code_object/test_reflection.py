@@ -1,4 +1,4 @@
-"""What a verified executable tells about itself."""
+"""What a verified executable says about itself."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def test_a_kernel_without_a_required_size_needs_one_at_each_dispatch(keys, dynam
     assert export.has_dynamic_workgroup_size is dynamic
 
 
-def test_globals_are_the_objects_that_are_no_kernel_descriptors():
+def test_globals_are_the_objects_that_are_not_kernel_descriptors():
     executable = inspect((FIXTURES / "loader" / "relocated.gfx942.hsaco").read_bytes())
     assert list(executable.exports) == ["empty"]
     # Sizes as the assembler source beside the file states them: a .long and a .quad.
@@ -69,7 +69,7 @@ def test_a_large_structure_by_value_keeps_its_size_and_what_follows_its_place(si
     assert block == b"\x11" * size + b"\x07\0\0\0"
 
 
-def test_room_behind_the_last_argument_is_no_hidden_argument():
+def test_space_behind_the_last_argument_is_not_a_hidden_argument():
     row = elf.kernel("k", [elf.argument(0, 4)], kernarg_segment_size=264)
     layout = inspect(elf.code_object(row)).exports["k"].layout
     assert layout.hidden == ()

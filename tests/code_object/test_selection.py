@@ -127,13 +127,13 @@ def test_a_bundle_of_host_code_only() -> None:
         (wrapped(b"HIP1", [], [ONE_OF_EACH]), "HIP1 wrapper of an offload bundle"),
     ],
 )
-def test_every_form_of_file_is_told_by_its_bytes(data: bytes, kind: str) -> None:
+def test_every_form_of_file_is_recognised_by_its_bytes(data: bytes, kind: str) -> None:
     container = read_container(data)
     assert container.kind == kind
     assert "gfx1100" in [str(entry.target) for entry in container.entries]
 
 
-def test_the_target_of_a_wrapper_is_that_of_its_elf_whatever_isa_it_states() -> None:
+def test_the_target_of_a_wrapper_is_that_of_its_elf_and_not_the_isa_it_states() -> None:
     data = wrapped(b"AMD1", [], [elf(GFX942 | 0xC00 | XNACK_OFF)], isa="gfx1100")
     assert str(choose(data).entry.target) == "gfx942:sramecc+:xnack-"
 

@@ -95,7 +95,7 @@ def test_kernels_of_two_linked_objects_are_both_found(tmp_path, capsys):
     assert list(json.loads(capsys.readouterr().out)["kernels"]) == ["first", "second"]
 
 
-def test_a_kernel_without_metadata_is_told_and_refuses_nothing(tmp_path, capsys):
+def test_a_kernel_without_metadata_is_reported_and_refuses_nothing(tmp_path, capsys):
     file = linked(tmp_path, first=kernel("first") + METADATA.format(name="first"), second=kernel("second"))
     executable = verify(file.read_bytes(), "gfx942")
     assert (list(executable.exports), dict(executable.refused)) == (["first"], {})
@@ -170,7 +170,7 @@ def test_one_kernel_in_two_notes_is_refused_and_the_others_are_not():
     assert executable.refused["add"].what == "two kernels have the same name"
 
 
-def test_a_fault_is_told_with_the_note_that_has_it():
+def test_a_fault_names_the_note_that_has_it():
     _, second = note_offsets(elf.document(SCALE))
     with pytest.raises(InvalidArgumentError) as caught:
         of_notes(elf.document(SCALE), {})
@@ -185,6 +185,6 @@ def test_a_fault_is_told_with_the_note_that_has_it():
 
 
 def note_offsets(first: object) -> tuple[int, int]:
-    """Where the descriptors of two notes lie that `of_notes` appends, when the first holds `first`."""
+    """The file offsets of the two descriptors that `of_notes` appends, when the first holds `first`."""
     start = len(elf.code_object(ADD, SCALE)) + struct.calcsize("<III") + len(b"AMDGPU\0\0")
     return start, start + len(elf.metadata_note(first))

@@ -28,7 +28,7 @@ def reasons(code_object: str, agent: str) -> tuple[str, ...]:
         ("gfx90a", "gfx90A"),
     ],
 )
-def test_code_runs_on_its_own_processor_and_on_those_its_generic_one_stands_for(code_object, agent):
+def test_code_runs_on_its_own_processor_and_code_of_a_generic_one_on_its_members(code_object, agent):
     assert reasons(code_object, agent) == ()
 
 

@@ -129,7 +129,9 @@ def test_a_device_runs_code_of_its_generic_processor_with_its_own_features(agent
     assert str(code_object_target(TargetId.parse(agent))) == target
 
 
-def test_a_generic_target_is_no_device():
+def test_a_generic_target_is_not_a_device():
     with pytest.raises(InvalidArgumentError) as caught:
         code_object_target(TargetId.parse("gfx11-generic"))
-    assert str(caught.value) == ("a generic target is no device\n  found: gfx11-generic\n  allowed: an exact processor")
+    assert str(caught.value) == (
+        "a generic target is not a device\n  found: gfx11-generic\n  allowed: an exact processor"
+    )

@@ -52,7 +52,7 @@ def test_any_bytes_like_object_is_taken_and_copied(view):
 
 
 @pytest.mark.parametrize("data", [None, 64, "ELF", [1, 2]])
-def test_what_is_no_bytes_is_refused(data):
+def test_an_object_that_is_not_bytes_is_refused(data):
     with pytest.raises(InvalidArgumentError) as caught:
         verify(data)
     assert str(caught.value) == (
@@ -220,7 +220,7 @@ def test_a_wavefront_size_that_note_and_descriptor_state_differently_is_refused(
         (4, "the kernel's entry is not aligned", "a multiple of 256"),
     ],
 )
-def test_the_entry_lies_in_executable_code_at_a_multiple_of_256(entry, what, allowed):
+def test_the_entry_is_in_executable_code_at_a_multiple_of_256(entry, what, allowed):
     error = refusal(elf.code_object(ADD, descriptors={"add": {"entry": entry}}))
     assert (error.what, error.allowed) == (what, allowed)
     assert error.where.startswith("kernel add, file offset ")

@@ -35,7 +35,7 @@ def test_an_export_is_read_as_it_was_written(identifier: bytes) -> None:
 
 
 @pytest.mark.parametrize("identifier", IDENTIFIERS)
-def test_a_module_knows_where_in_the_file_it_lies(identifier: bytes) -> None:
+def test_a_module_knows_its_offset_in_the_file(identifier: bytes) -> None:
     data = one_export(identifier)
     ((offset, image),) = read_wrapper(data).modules
     assert data[offset : offset + len(image)] == b"image"

@@ -98,7 +98,7 @@ def test_a_truncated_code_object_is_refused_with_its_offset(device, corpus):
     with pytest.raises(OutOfRangeError) as raised:
         device.load(data[:9000])
     assert str(raised.value) == (
-        "segment 1 lies past the end of the file\n"
+        "segment 1 is past the end of the file\n"
         "  where: file offset 0\n"
         "  found: 26180 bytes at offset 0\n"
         "  allowed: a range inside the file's 9000 bytes\n"

@@ -1,7 +1,7 @@
-"""Devices that cannot be used any more although nobody closed them: in a forked child, and when the process ends.
+"""Devices that are open and cannot be used any more: in a forked child, and when the process ends.
 
 A runtime's threads are not in a forked child, so nothing would ever be done there: each call is refused. When the
-interpreter ends, the library goes before the last objects and daemon threads do. Nobody is there to hear of it.
+interpreter ends, the library is unloaded before the last objects and daemon threads end. No error is reported then.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ class Absence(ABC):
 
     @abstractmethod
     def skip(self, action: str) -> None:
-        """As `refuse`, for what may be left undone: return where nobody can miss it."""
+        """As `refuse`, for calls that need not be done: return where that makes no difference."""
 
 
 class Forked(Absence):
@@ -64,9 +64,9 @@ _devices: weakref.WeakSet[BackendDevice] = weakref.WeakSet()
 
 
 def watch(device: BackendDevice) -> None:
-    """Tell the device when a fork or the end of the process takes it away."""
+    """Mark the device as gone after a fork and at the end of the process."""
     _devices.add(device)
-    atexit.unregister(_end)  # what is registered last runs first: before the library goes
+    atexit.unregister(_end)  # what is registered last runs first: before the library is unloaded
     atexit.register(_end)
 
 

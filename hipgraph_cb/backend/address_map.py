@@ -1,4 +1,4 @@
-"""Where an address that a runtime reports lies among the buffers of a device: runtimes know addresses, not labels."""
+"""Which buffer of a device an address in a runtime's report is in: runtimes know addresses, not labels."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class _Known(NamedTuple):
 
 
 class AddressMap:
-    """The latest buffers of a device, closed ones too: a use after free is told with the label of what was freed."""
+    """The latest buffers of a device, closed ones too: a use after free is reported with the label."""
 
     def __init__(self) -> None:
         self._known: deque[_Known] = deque(maxlen=_MOST_BUFFERS)
@@ -68,7 +68,7 @@ class AddressMap:
         return nearest.describe(address)
 
     def explained(self, report: Report | None) -> Report | None:
-        """`report` with a line behind each address that lies near one of these buffers."""
+        """`report` with a line behind each address in or near one of these buffers."""
         if report is None:
             return None
 

@@ -1,6 +1,6 @@
 """Fills and copies as launches of our own kernels: which kernel, how many work-items, which arguments.
 
-The kernels stand in `kernels/blit.c`. Each moves the largest elements that both ends are aligned to, with single bytes
+The kernels are in `kernels/blit.c`. Each moves the largest elements that both ends are aligned to, with single bytes
 in front and behind.
 """
 
@@ -21,7 +21,7 @@ KERNELS = Path(__file__).parent / "kernels"
 WORKGROUP_SIZE = 256
 WORKGROUPS_PER_UNIT = 4
 """Workgroups for each compute unit: enough to keep its four SIMDs busy, few enough to start at once. Longer fills and
-copies go round in a loop."""
+copies loop."""
 LARGEST = 16
 COPY_ARGUMENTS = struct.Struct("<QQQIII4x")
 FILL_ARGUMENTS = struct.Struct("<QQIIII")

@@ -1,7 +1,7 @@
 """Replays that are compared with the same commands launched call by call, from the same bytes.
 
-What differs is the graph's doing: a runtime that answers success to new arguments of a node and keeps the old ones, an
-edge that it lost, or a barrier that the recording has not. A stream keeps the order of the calls and has no nodes.
+A difference comes from the graph: the runtime answered success to new arguments of a node and kept the old ones, it
+lost an edge, or the recording lacks a barrier. A stream keeps the order of the calls and has no nodes.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
-from hipgraph_cb.backend.write_sets import Watched, Written
+from hipgraph_cb.backend.write_sets import Watched, WriteSet
 from hipgraph_cb.errors import CheckFailedError
 from hipgraph_cb.recording.bindings import BoundRange, resolve
 
@@ -24,34 +24,34 @@ Run = Callable[[], None]
 
 
 def compare(watched: Watched, stream: Any, bindings: Sequence[Any] | None) -> None:
-    """Replay, put the bytes back, launch call by call, and hold the results against each other; see `Program.replay`.
+    """Replay, put the bytes back, launch call by call, and compare the results; see `Program.replay`.
 
     Raises:
         CheckFailedError: they differ. The memory is as the calls left it.
     """
     program, recording = watched.program, watched.program.recording
-    former = watched.table
-    table = former
-    if bindings is not None or not former:
+    previous = watched.table
+    table = previous
+    if bindings is not None or not previous:
         table = resolve(recording, bindings, objects=watched.objects, owner=program.device)
-    written = Written(recording, watched.objects, table)
-    memory = _Stretches(_ranges(recording, written, [*table.values(), *_open(former)]))
+    writes = WriteSet(recording, watched.objects, table)
+    memory = _Stretches(_ranges(recording, writes, [*table.values(), *_open(previous)]))
     trial = _Trial(watched, memory)
     graph = trial.bytes_after(lambda: program.replay(stream, bindings))
     calls = trial.bytes_after(lambda: program.replay(stream, mode="stream"))
-    finding = _first_difference(recording, written, _Difference(memory, graph, calls))
+    finding = _first_difference(recording, writes, _Difference(memory, graph, calls))
     if finding is None:
         return
-    is_right = _made_anew(watched, trial, stream, table, calls)
+    is_right = _new_program_is_right(watched, trial, stream, table, calls)
     memory.write(calls)
     raise _error(watched, finding, is_right)
 
 
-def _ranges(recording: Recording, written: Written, bound: Iterable[BoundRange]) -> Iterator[BoundRange]:
-    """All memory that a replay may write, the slots of before included: there a node writes that kept its arguments."""
+def _ranges(recording: Recording, writes: WriteSet, bound: Iterable[BoundRange]) -> Iterator[BoundRange]:
+    """All memory that a replay may write, the previous slots included: a node that kept its arguments writes there."""
     yield from bound
     for index in range(len(recording)):
-        yield from map(written.at, written.places(index))
+        yield from map(writes.at, writes.places(index))
 
 
 def _open(table: Mapping[int, BoundRange]) -> Iterator[BoundRange]:
@@ -76,7 +76,7 @@ class _Stretches:
 
 
 class _Trial:
-    """Runs of one program and of others like it, all from the same bytes and the same states of events."""
+    """Runs of programs of one recording, all from the same bytes and the same states of events."""
 
     def __init__(self, watched: Watched, memory: _Stretches) -> None:
         self._device = watched.program.device
@@ -95,7 +95,7 @@ class _Trial:
 
 
 class _Difference:
-    """Which bytes two runs left different, so far as no command has been found for them."""
+    """The bytes that differ between two runs and that no command has been found for yet."""
 
     def __init__(
         self, memory: _Stretches, graph: Mapping[Any, NDArray[Any]], calls: Mapping[Any, NDArray[Any]]
@@ -109,7 +109,7 @@ class _Difference:
         return any(mask.any() for mask in self._masks.values())
 
     def take(self, bound: BoundRange) -> str | None:
-        """What is different in a range, as text; from then on nothing of it is."""
+        """The difference in a range, as text; the range counts as equal from then on."""
         first = bound.offset - self._stretches[bound.buffer][0]
         stretch = slice(first, first + bound.length)
         mask = self._masks[bound.buffer][stretch]
@@ -123,20 +123,20 @@ class _Difference:
 
 
 class _Finding(NamedTuple):
-    """The first command whose memory differs; None where only memory differs that no command writes."""
+    """The first command whose memory differs; None where the only difference is in memory that no command writes."""
 
     command: int | None
     text: str
 
 
-def _first_difference(recording: Recording, written: Written, difference: _Difference) -> _Finding | None:
+def _first_difference(recording: Recording, writes: WriteSet, difference: _Difference) -> _Finding | None:
     """Every byte belongs to the last command that writes it."""
     if not difference:
         return None
-    first = _Finding(None, "memory that stood in the slots before has changed")
+    first = _Finding(None, "memory that was bound to the slots before has changed")
     for index in reversed(range(len(recording))):
-        places: list[Location] = list(written.places(index))
-        texts = [(place, difference.take(written.at(place))) for place in places]
+        places: list[Location] = list(writes.places(index))
+        texts = [(place, difference.take(writes.at(place))) for place in places]
         for place, text in texts:
             if text is not None:
                 first = _Finding(index, f"{text}, in {recording.describe_place(place)}")
@@ -144,13 +144,13 @@ def _first_difference(recording: Recording, written: Written, difference: _Diffe
     return first
 
 
-def _made_anew(
+def _new_program_is_right(
     watched: Watched, trial: _Trial, stream: Any, table: Mapping[int, BoundRange], calls: Mapping[Any, NDArray[Any]]
 ) -> bool:
     """Whether a program that was never rebound leaves the bytes that the calls left."""
     slots = (table.get(slot) for slot in range(len(watched.program.recording.slots)))
     bindings = [None if bound is None else bound.buffer.view(bound.offset, bound.length) for bound in slots]
-    with watched.alike(watched.program.recording) as fresh:
+    with watched.program_of(watched.program.recording) as fresh:
         result = trial.bytes_after(lambda: fresh.replay(stream, bindings or None))
     return all((result[buffer] == calls[buffer]).all() for buffer in result)
 
@@ -159,11 +159,11 @@ def _error(watched: Watched, finding: _Finding, is_right: bool) -> CheckFailedEr
     recording = watched.program.recording
     if is_right and watched.changes_nodes:
         cause = (
-            "a program made anew is right: the runtime answered success to new arguments and kept the old ones; "
+            "a new program is right: the runtime answered success to new arguments and kept the old ones; "
             "use update='reinstantiate'"
         )
     else:
-        cause = f"a program made anew is {'right' if is_right else 'wrong too'}: look for a barrier that is missing, "
+        cause = f"a new program is {'right' if is_right else 'wrong too'}: look for a barrier that is missing, "
         cause += "recording.hazards() lists them"
     command = finding.command
     return CheckFailedError(
@@ -175,7 +175,7 @@ def _error(watched: Watched, finding: _Finding, is_right: bool) -> CheckFailedEr
 
 
 def _bound_before(recording: Recording, command: int | None) -> str:
-    """The commands with slots that the one with the difference may depend on, if it has none itself."""
+    """The commands with slots before `command`, which may depend on them, if it has no slots itself."""
     bound = sorted({index for use in recording.slots for index in use.commands})
     if command is None or command in bound:
         return ""

@@ -36,7 +36,7 @@ class BackendDevice(Device):
     Attributes:
         queues: all that may have work, the device's own first.
         backlog: what must outlive its owner because launches may still use it.
-        address_map: names the buffers that a runtime's report speaks of by address.
+        address_map: names the buffers whose addresses are in a runtime's report.
         api: the functions of the runtime.
         absence: why it cannot be used any more although it is open, or None.
     """
@@ -57,7 +57,7 @@ class BackendDevice(Device):
         self._drain.atexit = False
 
     def take_away(self, absence: Absence) -> None:
-        """The runtime's threads are gone, or go: nothing is done any more, waited for, or given back."""
+        """The runtime's threads have ended or will: nothing more is done, waited for or released."""
         self.absence = self.api.absence = absence
         for queue in tuple(self.queues):
             queue.forsake()
@@ -83,7 +83,7 @@ class BackendDevice(Device):
 
         Raises:
             DeadlineExceededError: work was not done in time; the device stays open.
-            HipError, HsaError: work failed that nobody had waited for; everything is closed nevertheless.
+            HipError, HsaError: work failed that no call had waited for; everything is closed nevertheless.
         """
         if self._closed:
             return
@@ -102,7 +102,7 @@ class BackendDevice(Device):
             raise failure
 
     def _release(self) -> None:
-        """Calls of other threads end first, within the timeout; what one of them still uses goes with its end."""
+        """Calls of other threads end first, within the timeout; a call releases what only it still uses."""
         deadline = None if self.timeout is None else time.monotonic() + self.timeout
         try:
             self.calls.wait_for_others(deadline)
@@ -131,7 +131,7 @@ class BackendDevice(Device):
         self.backlog.sweep()
 
     def _adopt(self, child: Child) -> Child:
-        """Note what was made from this device, so that it goes with it."""
+        """Note what was made from this device, so that it is closed with it."""
         self._children[next(self._numbers)] = child
         if self._closed:  # by a finalizer in the middle of the call
             _close(child)
@@ -146,10 +146,10 @@ class BackendDevice(Device):
 
     @abstractmethod
     def queue_of(self, stream: Any) -> Any:
-        """The queue behind whatever `replay(stream=...)` takes."""
+        """The queue of anything that `replay(stream=...)` takes."""
 
     def enter_queue(self, stream: Any) -> Any:
-        """The queue behind a stream, for a call that has to leave it; it goes after that, whoever closes the stream."""
+        """The queue of a stream, for a call that must leave it. A stream that is closed meanwhile is released then."""
         queue = self.queue_of(stream)
         queue.calls.append(get_ident())
         try:
@@ -175,7 +175,7 @@ class BackendDevice(Device):
 
 
 def _close(child: Resource) -> None:
-    """Close one of many: what one of them has to say must not keep the others open."""
+    """Close one of many: its error must not keep the others open."""
     try:
         child.close()
     except HipGraphError as error:
@@ -183,11 +183,11 @@ def _close(child: Resource) -> None:
 
 
 def _drain(queues: list[LaunchQueue], backlog: Backlog) -> None:
-    """The device is gone: what its launches use may go only when they are done."""
+    """The device was collected: what its launches use is released when they are done."""
     for queue in tuple(queues):
         if queue.busy or queue.failed:
             try:
                 queue.wait(DEFAULT_TIMEOUT)
             except HipGraphError as error:
-                logger.warning("a device was let go with work in flight: %s", error)
+                logger.warning("a device was released with work in flight: %s", error)
     backlog.sweep()

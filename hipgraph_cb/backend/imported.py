@@ -1,4 +1,4 @@
-"""Device memory that somebody else owns, as both backends take it."""
+"""Device memory of another library, as both backends take it."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class ForeignBuffer(OwnedBuffer):
-    """It is looked for again whenever its address or its bytes are used: the owner may have freed it."""
+    """It is looked up again each time its address or its bytes are used: the owner may have freed it."""
 
     is_imported = True
 
@@ -27,7 +27,7 @@ class ForeignBuffer(OwnedBuffer):
 
     @abstractmethod
     def check_there(self) -> None:
-        """Ask whether the memory still is what it was, also after `close()`: programs go on using it.
+        """Check that the memory still exists, also after `close()`: programs may still use it.
 
         Raises:
             FailedPreconditionError: its owner freed it.
@@ -61,7 +61,7 @@ def check_extent(memory: ForeignMemory, end: int) -> None:
 
 
 def check_bound(ranges: Iterable[BoundRange]) -> None:
-    """Ask after the memory behind slots, where somebody else owns it; raises as `ForeignBuffer.check_there`."""
+    """Check the memory in slots where another library owns it; raises as `ForeignBuffer.check_there`."""
     for bound in ranges:
         if bound.buffer.is_imported:
             bound.buffer.check_there()

@@ -19,10 +19,10 @@ if TYPE_CHECKING:
 
 
 class ReleasingApi(Protocol):
-    """The functions of a runtime, as far as giving back is concerned.
+    """The functions of a runtime that release things.
 
     Attributes:
-        absence: why nothing can be given back any more, or None.
+        absence: why nothing can be released any more, or None.
     """
 
     absence: Absence | None
@@ -32,12 +32,12 @@ class ReleasingApi(Protocol):
 
 
 class Handle:
-    """Owns one object of the runtime, and gives it back once: by `release()`, or when the last owner lets go of it.
+    """Owns one object of the runtime, and releases it once: by `release()`, or when its last owner is collected.
 
-    At interpreter exit nothing is given back: the process takes everything with it, and the library may be gone.
+    At interpreter exit nothing is released: the end of the process does that, and the library may be unloaded.
 
     Args:
-        native: the object or address, as the function that gives it back takes it.
+        native: the object or address, as the function that releases it takes it.
         release_function: the name of that function.
         keep: something in host memory that the runtime may read while the object lives.
     """
@@ -52,7 +52,7 @@ class Handle:
 
     @property
     def is_alive(self) -> bool:
-        """Whether it was not given back yet."""
+        """Whether it was not released yet."""
         return self._finalizer.alive
 
     def release(self) -> None:
@@ -60,7 +60,7 @@ class Handle:
 
 
 class Borrowed(Handle):
-    """Keeps memory alive that somebody else owns, and gives nothing back."""
+    """Keeps memory of another library alive, and releases nothing."""
 
     __slots__ = ()
 
@@ -79,7 +79,7 @@ FIRST_SWEEP = 64
 
 
 class Retired(Protocol):
-    """Something that nobody will use again, but launches may, and calls that are in progress."""
+    """Something that no new call will use, but launches and calls in progress may."""
 
     @property
     def calls(self) -> Calls | None: ...
@@ -95,7 +95,7 @@ class Needs(Retired, Protocol):
 
     Attributes:
         calls: those that use it.
-        is_let_go: whether the program was closed, or taken by the garbage collector.
+        is_let_go: whether the program was closed or collected.
     """
 
     is_let_go: bool
@@ -120,7 +120,7 @@ class Backlog:
         self.retire(needs)
 
     def retire(self, retired: Retired) -> None:
-        """Give `retired` back now if its launches are done, else at a later sweep.
+        """Release `retired` now if its launches are done, else at a later sweep.
 
         A sweep follows when the backlog has doubled, so that retiring costs the same however much is waiting.
         """
@@ -135,12 +135,12 @@ class Backlog:
             self._next_sweep = max(FIRST_SWEEP, 2 * len(self._waiting))
 
     def sweep(self) -> None:
-        """Give back whatever is done."""
+        """Release everything that is done."""
         for queue in {queue for retired in tuple(self._waiting) for queue in tuple(retired.tickets)}:
             queue.refresh()
         for _ in range(len(self._waiting)):
             try:
-                retired = self._waiting.popleft()  # nobody else has it now
+                retired = self._waiting.popleft()  # no other thread has it now
             except IndexError:  # other threads sweep too
                 return
             if _is_done(retired):
@@ -150,7 +150,7 @@ class Backlog:
 
 
 def forget_done(tickets: dict[LaunchQueue, int]) -> None:
-    """Let go of the queues on which all is done: streams come and go while a program stays."""
+    """Forget the queues on which all is done: streams are made and closed while a program stays."""
     for queue, ticket in tuple(tickets.items()):
         if queue.is_done(ticket):
             tickets.pop(queue, None)
@@ -163,7 +163,7 @@ def _is_done(retired: Retired) -> bool:
 
 
 class RetiredHandles:
-    """Memory that a program does not use any more, but launches may.
+    """Memory that a program does not use any more, but its launches may.
 
     Attributes:
         tickets: the last launch on each queue that used it.

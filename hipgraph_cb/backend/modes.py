@@ -9,7 +9,7 @@ MODES = (GRAPH, "stream")
 
 
 def check_mode(mode: object) -> None:
-    """Refuse what is no way to replay.
+    """Refuse a mode that does not exist.
 
     Raises:
         InvalidArgumentError: `mode` is none of `MODES`.

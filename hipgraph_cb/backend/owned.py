@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class OwnedBuffer(Buffer):
-    """It goes when it is closed (or collected) and no program holds its handle.
+    """Released when it is closed (or collected) and no program holds its handle.
 
     Attributes:
         handle: what keeps the memory alive: an allocation, or the loaded code for a global variable.
@@ -32,7 +32,7 @@ class OwnedBuffer(Buffer):
         self.handle: Handle | None = handle
 
     def check_open(self, action: str) -> None:
-        """As the base says. A `__del__` may come when the collector has taken the memory already."""
+        """As the base says. A `__del__` may run after the collector has released the memory."""
         self.held(action)
 
     def held(self, action: str) -> Handle:
@@ -70,7 +70,7 @@ class OwnedBuffer(Buffer):
 
 
 class OwnedExecutable(Executable):
-    """It goes when it is closed (or collected) and neither a program nor a global variable holds its handle."""
+    """Released when it is closed (or collected) and neither a program nor a global variable holds its handle."""
 
     handle: Handle | None
 

@@ -1,6 +1,6 @@
 """A queue of launches with their count, and bounded waits on it.
 
-Every launch gets a ticket: its number on the queue. What a launch needs may go when the ticket is done.
+Every launch gets a ticket: its number on the queue. What a launch needs may be released when the ticket is done.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ EAGER_QUERIES = 50
 
 
 class LaunchQueue(ABC):
-    """Work in order, on whatever the runtime has for that.
+    """Work in order, on a stream or queue of the runtime.
 
     Attributes:
         name: as messages call it.
@@ -47,7 +47,7 @@ class LaunchQueue(ABC):
 
     @property
     def busy(self) -> bool:
-        """Whether something is enqueued that is not known to be done. Asks nobody."""
+        """Whether something is enqueued that is not known to be done, without a call of the runtime."""
         return self._done < self.enqueued
 
     @property
@@ -56,11 +56,11 @@ class LaunchQueue(ABC):
         return self._failure is not None
 
     def is_done(self, ticket: int) -> bool:
-        """Whether the work with this ticket is known to be done. Asks nobody."""
+        """Whether the work with this ticket is known to be done, without a call of the runtime."""
         return self._done >= ticket
 
     def refresh(self) -> None:
-        """Ask once what is done. Failed work is done; the failure is kept for the next wait."""
+        """Query once what is done. Failed work is done; the failure is kept for the next wait."""
         if self.busy:
             try:
                 self.poll()
@@ -68,7 +68,7 @@ class LaunchQueue(ABC):
                 self._failure = error
 
     def poll(self) -> bool:
-        """Ask the runtime what is done, and say whether all is.
+        """Query the runtime for what is done, and return whether all is.
 
         It blocks on nothing, since a finalizer may call it in the middle of a launch or of a poll.
 
@@ -89,18 +89,18 @@ class LaunchQueue(ABC):
                 self.release_if_unused()
 
     def release(self) -> None:
-        """Give the runtime's object back if it is ours: now, or when the last call or poll ends that is in progress."""
+        """Release the runtime's object if it is ours: now, or when the last call or poll in progress ends."""
         self.is_given_back = True
         self.release_if_unused()
 
     def forsake(self) -> None:
-        """The runtime is gone: whatever was enqueued is over, and no lock is waited for that nobody will let go of."""
+        """The runtime is gone: all enqueued work is over, and no lock is taken, since its holder may be gone too."""
         self.is_given_back = True
         self.lock, self._polling = threading.Lock(), threading.Lock()
         self._failure, self._done = None, self.enqueued
 
     def release_if_unused(self) -> None:
-        """To be called by a call that has left a queue which `is_given_back`."""
+        """A call that has left a queue which `is_given_back` calls this."""
         polling = self._polling
         if not self.calls and polling.acquire(blocking=False):
             polling.release()
@@ -108,11 +108,11 @@ class LaunchQueue(ABC):
 
     @abstractmethod
     def _poll(self) -> bool:
-        """As `poll`, for one thread at a time, and not after the runtime's object was given back."""
+        """As `poll`, for one thread at a time, and not after the runtime's object was released."""
 
     @abstractmethod
     def _release(self) -> None:
-        """Give the runtime's object back; calling it again does nothing."""
+        """Release the runtime's object; calling it again does nothing."""
 
     def wait(self, timeout: float | None, given: float | None = None) -> None:
         """Wait until all work is done, for `timeout` seconds at most (None: without an end).
@@ -159,7 +159,7 @@ class LaunchQueue(ABC):
             pause = min(2 * pause, LONGEST_PAUSE)
 
     def take_failure(self) -> HipGraphError | None:
-        """The failure that was noticed outside of a wait, if there is one; whoever takes it reports it."""
+        """The failure that was noticed outside of a wait, if there is one; the caller reports it."""
         failure, self._failure = self._failure, None
         return failure
 

@@ -19,7 +19,7 @@ ExecutableKind = TypeVar("ExecutableKind", bound=OwnedExecutable)
 
 
 class BoundResources(Generic[ExecutableKind]):
-    """What the resource ids of one program mean.
+    """The live objects of the resource ids of one program.
 
     Args:
         kinds: what buffers and executables of the device's backend are.
@@ -28,7 +28,7 @@ class BoundResources(Generic[ExecutableKind]):
         objects: the live object of every id.
         addresses: device address by buffer id.
         executables: by executable id.
-        imported: the buffers whose memory somebody else owns.
+        imported: the buffers whose memory another library owns.
         handles: keep every allocation and module alive that the program uses (R5).
 
     Raises:

@@ -32,7 +32,7 @@ class QueueStream(Stream):
         return self._device
 
     def check_open(self, action: str) -> None:
-        """As the base says. A `__del__` may come when the collector has taken the queue already."""
+        """As the base says. A `__del__` may run after the collector has released the queue."""
         if self._device.absence is not None:
             self._device.absence.refuse(action)
         if self._closed or not self._abandon.alive:
@@ -47,7 +47,7 @@ class QueueStream(Stream):
         self._device.backlog.sweep()
 
     def _release(self) -> None:
-        """Work in flight goes on. Work that is known to have failed, and that nobody waited for, raises here."""
+        """Work in flight goes on. Work that is known to have failed, and that no call waited for, raises here."""
         self.queue.refresh()
         failure = self.queue.take_failure()
         self._abandon()
@@ -59,7 +59,7 @@ class QueueStream(Stream):
 
 
 class AbandonedQueue:
-    """A queue that nobody can enqueue to any more; it goes when it is idle."""
+    """A queue that nothing can be enqueued to any more; it is released when it is idle."""
 
     def __init__(self, queue: LaunchQueue, queues: list[LaunchQueue]) -> None:
         self.calls = queue.calls
@@ -81,4 +81,4 @@ class AbandonedQueue:
         self._queue.release()
         failure = self._queue.take_failure()
         if failure is not None:
-            logger.warning("work on %s failed and nobody waited for it: %s", self._queue.name, failure)
+            logger.warning("work on %s failed and no call waited for it: %s", self._queue.name, failure)

@@ -1,4 +1,4 @@
-"""What a backend cannot run, it refuses by name before it makes anything."""
+"""A backend refuses commands that it cannot run, by name, before it makes anything."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def check_supported(recording: Recording, kinds: Collection[type[Command]], backend: str) -> None:
-    """Refuse a recording with commands that are none of `kinds`, in it or in a nested recording.
+    """Refuse a recording with commands that are not of `kinds`, in it or in a nested recording.
 
     Raises:
         UnimplementedError: it has one; the message names the first.

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from hipgraph_cb.abi.c_types import numpy_type
 from hipgraph_cb.backend.comparing import compare
 from hipgraph_cb.backend.modes import check_mode
-from hipgraph_cb.backend.write_sets import Watched, Written
+from hipgraph_cb.backend.write_sets import Watched, WriteSet
 from hipgraph_cb.errors import CheckFailedError, InvalidArgumentError
 from hipgraph_cb.recording.bindings import resolve
 from hipgraph_cb.recording.commands import Dispatch, DispatchIndirect, Location
@@ -30,7 +30,7 @@ def replay_checked(watched: Watched, check: Check, mode: str, stream: Any, bindi
 
     Raises:
         CheckFailedError: something is wrong.
-        InvalidArgumentError: no such check, nothing that it could look at, or a mode that it has no use for.
+        InvalidArgumentError: no such check, nothing that it could look at, or a mode that it does not apply to.
     """
     check_mode(mode)
     if mode != "graph":
@@ -52,10 +52,10 @@ def watch(watched: Watched, check: Check, stream: Any, bindings: Sequence[Any] |
     """
     device, recording, objects = watched.program.device, watched.program.recording, watched.objects
     table = resolve(recording, bindings, objects=objects, owner=device)
-    watcher = _Watcher(recording, Written(recording, objects, table))
+    watcher = _Watcher(recording, WriteSet(recording, objects, table))
     judge = _judge(check, watcher)
     for start, stop in pairwise((*recording.layer_starts, len(recording))):
-        with watched.alike(recording.part(range(start, stop))) as program:
+        with watched.program_of(recording.part(range(start, stop))) as program:
             program.replay(stream, bindings)
             device.synchronize()
         for index in range(start, stop):
@@ -101,7 +101,7 @@ def _apply(judge: Callable[[Output], Any], output: Output) -> None:
 class _Watcher:
     """Finds and reads what commands write."""
 
-    def __init__(self, recording: Recording, memory: Written) -> None:
+    def __init__(self, recording: Recording, memory: WriteSet) -> None:
         self._recording = recording
         self._memory = memory
 

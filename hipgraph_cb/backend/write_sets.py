@@ -23,8 +23,8 @@ class Watched:
 
     Attributes:
         resources, options: what it was made with.
-        table: what stands in its slots so far; empty before the first replay.
-        changes_nodes: whether a rebind changes nodes of a graph that is there.
+        table: what is bound to its slots so far; empty before the first replay.
+        changes_nodes: whether a rebind changes nodes of the existing graph.
     """
 
     program: Program
@@ -35,19 +35,19 @@ class Watched:
 
     @property
     def objects(self) -> Mapping[int, object]:
-        """What the resource ids of its recording mean."""
+        """The live object of each resource id of its recording."""
         return self.resources.objects
 
-    def alike(self, recording: Recording) -> Program:
+    def program_of(self, recording: Recording) -> Program:
         """A program of another recording over the same resources, made in the same way."""
         return self.program.device._make_program(recording, self.resources.of(recording), self.options)
 
 
-class Written:
+class WriteSet:
     """What each command writes, or may write where its access is not known.
 
     Args:
-        table: what stands in the slots.
+        table: what is bound to the slots.
     """
 
     def __init__(self, recording: Recording, objects: Mapping[int, object], table: Mapping[int, BoundRange]) -> None:
@@ -60,7 +60,7 @@ class Written:
         return (access.place for access in self._accesses.of(index) if access.writes)
 
     def at(self, place: Location) -> BoundRange:
-        """The memory that a place stands for."""
+        """The memory of a place."""
         if isinstance(place, Range):
             return BoundRange(self._objects[place.resource], place.offset, place.length)
         return self._table[place.slot].part(place)

@@ -66,7 +66,7 @@ def test_a_change_that_the_runtime_ignores_is_found_at_its_command(device, runti
         f"4 of 16 bytes differ, first byte 0: 0x00, call by call {LEFT[kind][0]:#04x}, in slot 0[0:16]"
     )
     assert caught.value.next_step == (
-        "a program made anew is right: the runtime answered success to new arguments and kept the old ones; "
+        "a new program is right: the runtime answered success to new arguments and kept the old ones; "
         "use update='reinstantiate'"
     )
     assert (first.to_host().tolist(), second.to_host(np.uint32).tolist()) == ([0] * 16, LEFT[kind])

@@ -1,4 +1,4 @@
-"""An address in a runtime's report is told in terms of the device's own buffers."""
+"""An address in a runtime's report is shown relative to the device's own buffers."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from hipgraph_cb.backend.address_map import AddressMap
 
 
 class Buffer(SimpleNamespace):
-    """What is looked at of a buffer."""
+    """The attributes of a buffer that the map uses."""
 
 
 def buffer(address: int, size: int, label: str | None = None) -> Buffer:
@@ -48,7 +48,7 @@ def known(x, y) -> AddressMap:
         (0, "65536 bytes before `x`, 256 bytes"),
     ],
 )
-def test_an_address_is_told_from_the_nearest_buffer(known, address, text):
+def test_an_address_is_reported_from_the_nearest_buffer(known, address, text):
     assert known.describe(address) == text
 
 

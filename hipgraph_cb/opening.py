@@ -53,7 +53,7 @@ def open_device(backend: str | None = None, *, device: int = 0, virtual: Virtual
         device: the ordinal. With `HIPGRAPH_CB_VIRTUAL=gfx942,gfx1100` the process sees exactly these virtual GPUs.
 
     Raises:
-        InvalidArgumentError: unknown backend, or a device that is no ordinal.
+        InvalidArgumentError: unknown backend, or a device that is not an ordinal.
         NotFoundError: there is no such ordinal.
         FailedPreconditionError: the process already runs on another choice of devices or with other settings, or
             `virtual` is given and it sees real GPUs.
@@ -154,8 +154,8 @@ def virtual_runtime(backend: str = "hip", settings: VirtualSettings | None = Non
 
             make = install_hsa if backend == "hsa" else install
             is_first = not _runtimes
-            wished = settings.resolve() if settings is not None and is_first else None
-            _runtimes[backend] = make(choice.virtual_targets, wished)
+            requested = settings.resolve() if settings is not None and is_first else None
+            _runtimes[backend] = make(choice.virtual_targets, requested)
             if is_first:
                 logger.warning(
                     "no real AMD GPU is used (%s): kernels run on the CPU, as virtual GPU %s; %s",
@@ -167,17 +167,17 @@ def virtual_runtime(backend: str = "hip", settings: VirtualSettings | None = Non
         return _runtimes[backend]
 
 
-def _check_settings(wished: VirtualSettings | None, runtime: VirtualLibrary) -> None:
-    """What is wished for must be what the process runs with; what is left out may be anything."""
-    if wished is None:
+def _check_settings(requested: VirtualSettings | None, runtime: VirtualLibrary) -> None:
+    """The requested settings must be those of the process; a setting that is left out may have any value."""
+    if requested is None:
         return
-    resolved, runs_with = wished.resolve(), runtime.settings
-    named = [name for name in wished.__dataclass_fields__ if getattr(wished, name) is not None]
+    resolved, runs_with = requested.resolve(), runtime.settings
+    named = [name for name in requested.__dataclass_fields__ if getattr(requested, name) is not None]
     differing = [name for name in named if getattr(resolved, name) != getattr(runs_with, name)]
     if differing:
         raise FailedPreconditionError(
             "open_device: the virtual GPUs of this process run with other settings",
-            found=", ".join(f"{name}={getattr(wished, name)!r}" for name in differing),
+            found=", ".join(f"{name}={getattr(requested, name)!r}" for name in differing),
             allowed=", ".join(f"{name}={getattr(runs_with, name)!r}" for name in differing),
             next_step="give the settings to the first open_device of the process, or use another process",
         )
@@ -206,7 +206,7 @@ def _parse_targets(variable: str) -> tuple[str, ...]:
 
 
 def _missing_gpu(kfd_device: Path, kfd_topology: Path) -> str | None:
-    """What keeps this machine from having a usable AMD GPU, or None. A KFD node with SIMDs is a GPU."""
+    """Why this machine has no usable AMD GPU, or None. A KFD node with SIMDs is a GPU."""
     if not kfd_device.exists():
         return f"{kfd_device} does not exist"
     if not os.access(kfd_device, os.R_OK | os.W_OK):

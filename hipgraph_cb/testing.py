@@ -33,7 +33,7 @@ class _Session:
     """The devices that the tests of this process have opened, by target; each is opened once.
 
     Args:
-        targets: every target that a collected test may ask for: a process names its virtual GPUs once.
+        targets: every target that a collected test may use: a process names its virtual GPUs once.
     """
 
     def __init__(self, kind: str, targets: Sequence[str]) -> None:

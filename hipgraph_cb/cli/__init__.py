@@ -1,6 +1,6 @@
 """The command line, one module for each subcommand.
 
-Exit status: 0 good, 1 differs or does not load, 2 cannot. A user error is printed, never a traceback.
+Exit status: 0 good, 1 differs or does not load, 2 cannot. A user error is one message, never a traceback.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from hipgraph_cb.errors import HipGraphError
 SUBCOMMANDS = {
     "doctor": "report versions, the HIP library in use, devices and what the virtual device approximates",
     "inspect": "print target, kernels, arguments and resources of a code object, and what is wrong with it",
-    "bench": "measure what stands between layers best on this device, and print which to set",
+    "bench": "measure which join between layers is best on this device, and print which to set",
     "demo": "record update -> dispatch -> dispatch -> copy, replay it for three inputs, check each against numpy",
     "replay": "replay a capture file, verify what it leaves, find the first command after which two replays differ",
     "export": "write a capture file as a DOT, Mermaid, JSON or HTML drawing, or as a Perfetto trace of a replay",
@@ -33,11 +33,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
         status: int = options.run(options)
         finish()
     except BrokenPipeError:
-        abandon()  # the reader has seen enough
+        abandon()  # the reader has closed the pipe
         return 2
     except HipGraphError as error:
         return _failed(options, error)
-    except OSError as error:  # of the standard streams: those of files are errors of ours
+    except OSError as error:  # of the standard streams: those of files are FileError
         complain(f"hipgraph-cb {options.subcommand}: {error}")
         abandon()
         return 2

@@ -1,7 +1,7 @@
 """`hipgraph-cb bench joins`: what a barrier between two wide layers should become on this device.
 
 For each policy and each width of the layers it replays a recording of kernels that do nothing and waits for it, the
-policies taking turns. The best of several is shown, since whatever else the machine does only adds time. "host" is the
+policies taking turns. The best of several is shown, since other load of the machine only adds time. "host" is the
 part of it that the call of `replay` takes. On a GPU the result is kept, and `auto` follows it from then on.
 """
 
@@ -145,7 +145,7 @@ def _as_text(facts: dict[str, Any]) -> str:
     device = facts["device"]
     lines = [f"{device['name']}, {device['target']}; about {facts['kernels']} kernels that do nothing, in layers"]
     if device["virtual"]:
-        lines.append("a virtual device: the figures tell about this library on this CPU, not about a GPU")
+        lines.append("a virtual device: the figures describe this library on this CPU, not a GPU")
     lines.append(f"{'width':>6} {'policy':<7} {'replay us':>10} {'host us':>9} {'build us/kernel':>16}")
     lines += [
         f"{row['width']:>6} {row['policy']:<7} {row['replay_us']:>10.1f} {row['host_us']:>9.1f} "

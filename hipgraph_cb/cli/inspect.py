@@ -126,7 +126,7 @@ def _disassemble(executable: VerifiedExecutable, kernel: str, as_json: bool) -> 
 
 
 def describe(executable: VerifiedExecutable) -> dict[str, Any]:
-    """Everything that `inspect` tells, as plain values."""
+    """Everything that `inspect` reports, as plain values."""
     return {
         "target": str(executable.target),
         "code_object_version": executable.code_object_version,
@@ -181,7 +181,7 @@ def as_text(file: Path, facts: dict[str, Any]) -> str:
 
 
 def _needs(kernel: dict[str, Any]) -> str:
-    """What a launch of the kernel takes, in one line; what it does without is left out."""
+    """What a launch of the kernel takes, in one line; what it does not need is left out."""
     size, registers = kernel["required_workgroup_size"], kernel["registers"]
     parts = [f"workgroup {'x'.join(map(str, size))}" if size else f"<= {kernel['max_flat_workgroup_size']} items"]
     parts.append(f"wave{kernel['wavefront_size']}")

@@ -1,4 +1,4 @@
-"""What the command line prints: text that no terminal obeys, on streams that may be closed or know ASCII only."""
+"""What the command line prints: text without control characters, on streams that may be closed or ASCII only."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from hipgraph_cb.visible import visible_lines
 
 
 def prepare_streams() -> None:
-    """Let every character be printed: what a stream's encoding has not is written as an escape."""
+    """Make every character printable: what a stream's encoding lacks is written as an escape."""
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
@@ -44,13 +44,13 @@ def finish() -> None:
 
 
 def abandon() -> None:
-    """Let nobody try to write again, as Python does at exit."""
+    """Stop further writes: Python would try again at exit."""
     if sys.stdout is not None:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 class Parser(argparse.ArgumentParser):
-    """Its messages repeat what was given, names of files among it."""
+    """Its messages repeat the arguments, among them names of files."""
 
     def _print_message(self, message: str, file: Any = None) -> None:
         super()._print_message(visible_lines(message) if message else message, file)

@@ -1,4 +1,4 @@
-"""A line that says how far long work is, where somebody is there to read it."""
+"""A line with the progress of long work, where standard error is a terminal."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`hipgraph-cb replay FILE`: replay a capture file, compare what it leaves, find where two replays part."""
+"""`hipgraph-cb replay FILE`: replay a capture file, check the result, find the first difference of two replays."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""What a user holds: devices, buffers, executables, programs, streams and events, whatever the backend."""
+"""What a user holds: devices, buffers, executables, programs, streams and events, the same for every backend."""

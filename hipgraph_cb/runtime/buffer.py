@@ -1,4 +1,4 @@
-"""Buffers and views: device memory, whole or in part, and the ways of host data into and out of it."""
+"""Buffers and views: device memory, whole or in part, and copies of host data to and from it."""
 
 from __future__ import annotations
 
@@ -52,8 +52,8 @@ class _Range(ABC):
     def __cuda_array_interface__(self) -> dict[str, Any]:
         """The bytes of this range, for PyTorch, CuPy and others on the same GPU.
 
-        Reading it waits for the work that was enqueued before, so there is no stream that a consumer has to wait for.
-        Whoever uses the memory keeps this object, and must not use it after `close()`.
+        Reading it waits for the work that was enqueued before, so a consumer has no stream to wait for.
+        A user of the memory keeps this object, and must not use it after `close()`.
         """
         self.buffer.check_open("__cuda_array_interface__")
         self.buffer._settle()
@@ -75,7 +75,7 @@ class _Range(ABC):
 
         Raises:
             InvalidArgumentError: an offset or a length that is not a number of bytes.
-            OutOfRangeError: the part does not lie within this range.
+            OutOfRangeError: the part is not within this range.
         """
         self.buffer.check_open("view")
         offset = byte_count(offset, "view", "offset")
@@ -83,7 +83,7 @@ class _Range(ABC):
         length = rest if length is None else byte_count(length, "view", "length")
         if rest < 0 or length > rest:
             raise OutOfRangeError(
-                "view: the range lies outside",
+                "view: the range is outside",
                 where=self._describe_range(),
                 found=f"offset {offset}, length {max(length, 0)}: bytes {offset} to {offset + max(length, 0)}",
                 allowed=f"bytes 0 to {self.length}",
@@ -150,12 +150,12 @@ class _Range(ABC):
 
 
 class Buffer(Resource, _Range):
-    """Device memory. It is its own whole range, so it stands wherever a view does.
+    """Device memory. It is its own whole range, so it can be given where a view can.
 
     Attributes:
         size: bytes.
         label: the name that messages and exports show, or None.
-        is_imported: whether somebody else owns the memory.
+        is_imported: whether another library owns the memory.
     """
 
     kind = "buffer"
@@ -262,7 +262,7 @@ class BufferView(_Range):
 
 
 def _index(value: Any) -> int | None:
-    """`value` as an int, or None for what is no whole number."""
+    """`value` as an int; None if it is not a whole number."""
     try:
         return None if isinstance(value, bool) else operator.index(value)
     except TypeError:
@@ -327,7 +327,7 @@ def host_bytes(array: object, action: str) -> NDArray[np.uint8]:
 
 
 def _view(array: object) -> memoryview | None:
-    """The memory of host data; None where there is none to be had."""
+    """The memory of host data; None where the object offers none."""
     for source in (lambda: array, lambda: host_array(array)):
         try:
             return memoryview(source())  # type: ignore[arg-type]

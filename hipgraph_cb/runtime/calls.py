@@ -1,7 +1,7 @@
-"""Calls in progress: what a call uses stays until the call is over, whoever closes it meanwhile.
+"""Calls in progress: what a call uses stays until the call is over, also if another thread closes it meanwhile.
 
-A call enters what it uses, then asks whether that is closed. Whoever closes says so first, then asks who is inside. So
-one of the two always sees the other, and what is in use goes later: with the last call that leaves it.
+A call enters what it uses, then checks whether that is closed. A close marks it closed first, then checks for calls
+inside. So one of the two always sees the other, and what is in use is released later: by the last call that leaves it.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ class Calls(list[int]):
     """The calls that use one thing, each as the number of its thread.
 
     A call enters with `append(get_ident())` and leaves with `remove(get_ident())`. Each is one step and takes no
-    lock: a finalizer may come in the middle of anything.
+    lock: a finalizer may run at any moment.
     """
 
     __slots__ = ()

@@ -3,7 +3,7 @@
 The classes hold everything that is the same for every backend: checks of arguments, arithmetic of views, context
 managers, closing. A backend subclasses them and fills in the hooks, whose names start with an underscore.
 
-Closing is idempotent everywhere and legal in any order. A closed thing refuses to be used, and its memory goes back
+Closing is idempotent everywhere and legal in any order. A closed object refuses to be used, and its memory is released
 when the last program that needs it is closed and its launches are done.
 """
 
@@ -45,12 +45,12 @@ DEFAULT_TIMEOUT = 120.0
 
 
 class Device(Resource):
-    """A GPU that memory, code objects and recordings are brought to.
+    """A GPU: memory is allocated, code objects are loaded and programs are made here.
 
     Attributes:
         name, target, limits: what the runtime states.
         is_virtual: whether the kernels run on the CPU.
-        timeout: seconds that a wait may take by default; None waits for ever.
+        timeout: seconds that a wait may take by default; None waits without an end.
         calls: those that make something.
     """
 
@@ -71,7 +71,7 @@ class Device(Resource):
 
         Raises:
             InvalidArgumentError: not a positive number of bytes.
-            ResourceExhaustedError: the device has not that much left.
+            ResourceExhaustedError: the device does not have that much left.
         """
         self.check_open("allocate")
         text(label)
@@ -90,7 +90,7 @@ class Device(Resource):
 
         Raises:
             InvalidArgumentError: not host data, not contiguous, or empty.
-            ResourceExhaustedError: the device has not that much left.
+            ResourceExhaustedError: the device does not have that much left.
         """
         self.check_open("from_host")
         host = host_bytes(array, "from_host")
@@ -103,7 +103,7 @@ class Device(Resource):
         return buffer
 
     def import_buffer(self, memory: object, size: int | None = None, label: str | None = None) -> Buffer:
-        """A buffer of device memory that somebody else owns. It keeps `memory` alive and frees nothing.
+        """A buffer of device memory that another library owns. It keeps `memory` alive and frees nothing.
 
         What the producer says is enqueued before is waited for here, so that the data may be used on any stream.
 
@@ -113,7 +113,7 @@ class Device(Resource):
             size: bytes; for an address only.
 
         Raises:
-            InvalidArgumentError: no device memory, not contiguous, read-only, empty, or of another device.
+            InvalidArgumentError: not device memory, not contiguous, read-only, empty, or of another device.
             OutOfRangeError: more bytes than were allocated at an address.
             DeadlineExceededError: the producer's work took longer than the device's timeout.
         """
@@ -175,13 +175,13 @@ class Device(Resource):
             hazards: what `end` does about missing barriers: "ignore", "warn", or "raise" for those that are certain.
             dependencies: "barriers", or "inferred" from what the commands read and write.
             update: what a replay with other bindings does: "exec" changes the nodes of the executable graph that are
-                concerned, "reinstantiate" makes the graph anew. Both have the same effect; `exec` costs what changes.
-                The HSA backend, which writes packets for each replay, knows no difference.
+                concerned, "reinstantiate" makes the graph again. Both have the same effect; `exec` costs what changes.
+                The HSA backend, which writes packets for each replay, makes no difference.
             fill: what a fill becomes on HIP: "memset", a node of the runtime, or "kernel", a launch of our own, for
-                memory that the runtime does not fill. The HSA backend has nothing but kernels for it.
+                memory that the runtime does not fill. The HSA backend always uses kernels.
 
         Raises:
-            InvalidArgumentError: a policy that does not exist, or a label that is no text.
+            InvalidArgumentError: a policy that does not exist, or a label that is not text.
             OutOfRangeError: more slots than 2^24 - 1.
         """
         from hipgraph_cb.recording.command_buffer import CommandBuffer
@@ -230,7 +230,7 @@ class Device(Resource):
             )
         if resources is not None and not isinstance(resources, Mapping):
             raise InvalidArgumentError(
-                "program: resources are no mapping",
+                "program: resources are not a mapping",
                 found=type(resources).__name__,
                 allowed="a dict of buffers and executables by resource id or label",
             )
@@ -263,7 +263,7 @@ class Device(Resource):
         """Wait until the work of every stream of this device is done. Raises what `Stream.synchronize` raises."""
 
     def fault_report(self) -> str | None:
-        """The text of the last fault of a kernel, where the device can tell (a virtual one); else None."""
+        """The text of the last fault of a kernel, where the device knows it (a virtual one does); else None."""
         return None
 
     def __repr__(self) -> str:
@@ -293,7 +293,7 @@ class Device(Resource):
     def _allocate(self, size: int, label: str | None) -> Buffer: ...
 
     def _import_stream(self) -> int | None:
-        """The stream that a DLPack producer is told to order its work before."""
+        """The stream that a DLPack producer gets, to order its work before it."""
         return None
 
     def _import(self, memory: ForeignMemory, label: str | None) -> Buffer:

@@ -36,7 +36,7 @@ class Export:
 
     @property
     def layout(self) -> KernargLayout:
-        """Where each argument lies in the kernarg block; `layout.signature()` prints it."""
+        """Where each argument is in the kernarg block; `layout.signature()` prints it."""
         return self.verified.layout
 
     @property
@@ -139,7 +139,7 @@ class Executable(Resource):
 
 
 def _check_name(action: str, name: object) -> None:
-    """Refuse what is no text, and text that is the name of nothing in an ELF file."""
+    """Refuse what is not text, and text that cannot be a name in an ELF file."""
     if not isinstance(name, str):
         raise InvalidArgumentError(f"{action}: not a name", found=type(name).__name__, allowed="a str")
     if "\0" in name or (not name.isprintable() and any("\ud800" <= each <= "\udfff" for each in name)):

@@ -49,7 +49,7 @@ class Program(Resource):
 
         Args:
             stream: a Stream of this device, a stream object or address of the runtime, or None for the device's own.
-            bindings: what stands in for the slots, one entry for each; None keeps those of the replay before.
+            bindings: the memory for the slots, one entry for each; None keeps those of the replay before.
             mode: "graph" launches what was prepared; "stream" launches the same commands call by call, in the order of
                 the recording, for comparing.
             check: run layer by layer, wait for each, and look at what its commands wrote: "nan" finds NaN where the

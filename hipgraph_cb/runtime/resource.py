@@ -17,7 +17,7 @@ logger = logging.getLogger("hipgraph_cb")
 
 
 class Resource(ABC):
-    """Something that is closed once: by `close()`, by leaving `with`, or when the last reference to it goes.
+    """Something that is closed once: by `close()`, by leaving `with`, or when the last reference to it is dropped.
 
     Every method raises FailedPreconditionError afterwards.
     """
@@ -32,12 +32,12 @@ class Resource(ABC):
         return self._closed
 
     def close(self) -> None:
-        """Give the resource back; calling it again does nothing."""
+        """Release the resource; calling it again does nothing."""
         if self._is_first_to_close():
             self._release()
 
     def _is_first_to_close(self) -> bool:
-        """Close for all further calls; whether this is the one call, of however many threads, that has to release."""
+        """Close for all further calls; returns whether this call, of those of all threads, has to release."""
         caller = object()
         self._closed = True
         return self.__dict__.setdefault("_closer", caller) is caller  # one step, so only one caller is the first
@@ -74,7 +74,7 @@ class Resource(ABC):
         return self.kind if self.label is None else f"{self.kind} `{visible(self.label)}`"
 
     def __dir__(self) -> list[str]:
-        """What a user may use: the names that the classes of `hipgraph_cb.runtime` have, whatever the backend."""
+        """The public names: those that the classes of `hipgraph_cb.runtime` have, for every backend."""
         public = {
             name
             for each in type(self).__mro__

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 class Stream(Resource):
-    """Work in order. Work on different streams has no order between it."""
+    """Work in order. Work on different streams is not ordered."""
 
     kind = "stream"
 

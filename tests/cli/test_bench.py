@@ -20,10 +20,10 @@ def test_each_policy_is_measured_for_each_width(capsys):
     assert facts["auto"] is None
 
 
-def test_the_text_says_that_a_virtual_device_tells_nothing_about_a_gpu(capsys):
+def test_the_text_says_that_a_virtual_device_says_nothing_about_a_gpu(capsys):
     assert main(["bench", "joins", "--widths", "2", "--kernels", "2", "--repeats", "1"]) == 0
     text = capsys.readouterr().out
-    assert "a virtual device: the figures tell about this library on this CPU, not about a GPU" in text
+    assert "a virtual device: the figures describe this library on this CPU, not a GPU" in text
     assert text.endswith("nothing is kept: measure on a GPU\n")
 
 

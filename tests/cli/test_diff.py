@@ -1,4 +1,4 @@
-"""`hipgraph-cb diff`: status 0 for the same work, 1 for other work, 2 for what is no capture file."""
+"""`hipgraph-cb diff`: status 0 for the same work, 1 for other work, 2 for a file that is not a capture file."""
 
 import json
 
@@ -56,6 +56,6 @@ def test_the_same_as_json(files, capsys):
     assert report["barriers"] == report["executables"] == report["resources"] == []
 
 
-def test_what_is_no_capture_is_status_2(files, capsys):
+def test_a_file_that_is_not_a_capture_is_status_2(files, capsys):
     assert main(["diff", files[0], __file__]) == 2
     assert "this is no capture file" in capsys.readouterr().err

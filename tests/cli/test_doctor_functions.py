@@ -50,6 +50,6 @@ def test_the_page_shows_what_is_not_copied() -> None:
     assert "\n".join(rows) in PAGE
 
 
-def test_the_report_tells_what_is_not_copied(capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_report_lists_what_is_not_copied(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["doctor", "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["not copied from AMD's runtime"] == dict(NOT_COPIED)

@@ -56,7 +56,7 @@ def test_drawings_go_to_standard_output_and_need_no_device(file, form, capsys, m
     assert len(capsys.readouterr().out) > 100
 
 
-def test_what_was_written_is_said(file, tmp_path, capsys):
+def test_the_output_file_is_named(file, tmp_path, capsys):
     out = tmp_path / "step.dot"
     assert main(["export", str(file), "--format", "dot", "-o", str(out), "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["size"] == len(out.read_text())

@@ -63,7 +63,7 @@ def test_the_registers_of_a_kernel_are_those_that_llvm_reads(capsys: pytest.Capt
     assert [kernel["registers"] for kernel in kernels.values()] == expected
 
 
-def test_what_a_launch_takes_stands_in_one_line(capsys: pytest.CaptureFixture[str]) -> None:
+def test_what_a_launch_takes_is_in_one_line(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["inspect", str(CORPUS / "clang/h_hip.gfx942.hsaco")]) == 0
     lines = capsys.readouterr().out.splitlines()
     assert (
@@ -91,7 +91,7 @@ def test_a_reader_that_has_seen_enough_gets_no_traceback() -> None:
     assert (done.stdout, done.stderr) == ('{\n  "file"', "")
 
 
-def test_a_truncated_file_is_told_with_its_offset_and_status_1(
+def test_a_truncated_file_is_reported_with_its_offset_and_status_1(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     file = tmp_path / "cut.hsaco"
@@ -106,7 +106,7 @@ def test_a_truncated_file_is_told_with_its_offset_and_status_1(
     )
 
 
-def test_a_wrong_target_is_told_with_both_targets(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_wrong_target_is_reported_with_both_targets(capsys: pytest.CaptureFixture[str]) -> None:
     file = CORPUS / "clang/k_cl.gfx1100.hsaco"
     assert main(["inspect", "--target", "gfx942", str(file)]) == 1
     assert capsys.readouterr().out == (

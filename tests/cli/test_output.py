@@ -1,4 +1,4 @@
-"""What the command line prints, whatever is in the files and wherever it goes."""
+"""What the command line prints, for any names in the files and any output stream."""
 
 import json
 import os
@@ -56,7 +56,7 @@ def printed(capsys, *words):
     return captured.out + captured.err
 
 
-def test_names_of_kernels_and_arguments_are_printed_so_that_no_terminal_obeys_them(hurting, capsys):
+def test_names_of_kernels_and_arguments_are_printed_without_control_characters(hurting, capsys):
     text = printed(capsys, "inspect", hurting)
     assert f"kernel {SHOWN}\n" in text
     assert f"a{SHOWN}: int{SHOWN}" in text
@@ -169,7 +169,7 @@ def test_a_pipe_without_a_writer_does_not_hold_inspect_up(tmp_path):
         ),
     ],
 )
-def test_a_variable_that_cannot_be_followed_is_told_before_anything_runs(tmp_path, name, value, message):
+def test_an_invalid_variable_is_reported_before_anything_runs(tmp_path, name, value, message):
     file = recorded(tmp_path / "step.hgcb", "step")
     result = run("replay", file, env={**os.environ, name: value})
     assert result.returncode == 2

@@ -23,6 +23,6 @@ def test_a_terminal_gets_a_line_that_is_wiped_at_the_end(monkeypatch):
     assert shown(monkeypatch, Terminal(), 0) == "\rlayers: 1 of 10\rlayers: 10 of 10\r" + " " * 16 + "\r"
 
 
-def test_short_work_and_streams_that_are_no_terminal_get_nothing(monkeypatch):
+def test_short_work_and_streams_that_are_not_a_terminal_get_nothing(monkeypatch):
     assert shown(monkeypatch, Terminal(), 60) == ""
     assert shown(monkeypatch, io.StringIO(), 0) == ""

@@ -1,4 +1,4 @@
-"""`hipgraph-cb replay`: what a capture file leaves, and where two replays part."""
+"""`hipgraph-cb replay`: what a capture file leaves, and where two replays differ."""
 
 import json
 from pathlib import Path
@@ -141,7 +141,7 @@ def test_a_replacement_with_another_signature_is_refused_with_the_difference(fil
     assert "+  arg0: uin* (pointer, 8 bytes at offset 0)\n" in error
 
 
-def test_a_kernel_that_nobody_dispatches_cannot_be_replaced(file, broken, capsys):
+def test_a_kernel_without_a_dispatch_cannot_be_replaced(file, broken, capsys):
     assert main(["replay", str(file), "--replace-kernel", f"thrice={broken}"]) == 2
     assert "allowed: negate, twice" in capsys.readouterr().err
 

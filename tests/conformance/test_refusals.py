@@ -198,7 +198,7 @@ def test_a_program_is_made_of_a_recording_and_a_mapping(device):
     for given in (None, cb, cb.program):
         with pytest.raises(InvalidArgumentError, match="program: not a recording"):
             device.program(given)
-    with pytest.raises(InvalidArgumentError, match="program: resources are no mapping"):
+    with pytest.raises(InvalidArgumentError, match="program: resources are not a mapping"):
         device.program(cb.recording, resources=[device.allocate(4)])
 
 

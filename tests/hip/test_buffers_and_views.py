@@ -38,7 +38,7 @@ def test_a_view_past_the_end_is_refused(device):
     with pytest.raises(OutOfRangeError) as caught:
         device.allocate(64, "x").view(60, 8)
     assert str(caught.value) == (
-        "view: the range lies outside\n"
+        "view: the range is outside\n"
         "  where: buffer `x` of 64 bytes\n"
         "  found: offset 60, length 8: bytes 60 to 68\n"
         "  allowed: bytes 0 to 64"

@@ -1,7 +1,7 @@
-"""Which addresses of an arena are taken.
+"""Which addresses of an arena are allocated.
 
-Space is given out from a cursor on, which starts again at the beginning when it has come to the end: what was released
-is given out again as late as possible.
+Space is allocated from a cursor on, which starts again at the beginning after the end, so released space is reused as
+late as possible.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ class AddressSpace:
         self._ends: dict[int, int] = {}  # by start
 
     def take(self, size: int, alignment: int) -> int | None:
-        """The address of `size` bytes (at least one) that nobody has, a multiple of `alignment`; None without any."""
+        """The address of `size` free bytes (at least one), a multiple of `alignment`; None if there are none."""
         for first, end in self._gaps():
             address = -(-first // alignment) * alignment
             if address + size + GUARD <= end:
@@ -35,17 +35,17 @@ class AddressSpace:
         return None
 
     def release(self, address: int) -> None:
-        """Give back the range that starts at `address`."""
+        """Release the range that starts at `address`."""
         del self._ends[address]
         del self._starts[bisect.bisect_left(self._starts, address)]
 
     def gap(self, address: int) -> tuple[int, int]:
-        """Start and end of the free space around `address`, which nobody has."""
+        """Start and end of the free space around `address`."""
         index = bisect.bisect_right(self._starts, address)
         return self._end_before(index), self._start_at(index)
 
     def _gaps(self) -> Iterator[tuple[int, int]]:
-        """All free space, what lies behind the cursor first."""
+        """All free space, that behind the cursor first."""
         index = bisect.bisect_left(self._starts, self._cursor)
         yield self._cursor, self._start_at(index)
         for other in range(index + 1, len(self._starts) + 1):

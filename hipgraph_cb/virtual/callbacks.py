@@ -1,6 +1,6 @@
-"""The one wrapper round every function of a virtual library that C code may call.
+"""The one wrapper around every function of a virtual library that C code may call.
 
-It answers every call with a code, whatever happens inside; it holds one re-entrant lock; it applies releases that
+It answers every call with a code, after any error inside; it holds one re-entrant lock; it applies releases that
 garbage collection starts in the middle of another call after that call; and it refuses all calls in a forked child.
 The callbacks it makes are never freed, because C code may call them as long as the process lives.
 """
@@ -41,7 +41,7 @@ class Codes:
         self.not_initialized = not_initialized
         self.deinitialized = deinitialized
         self.quiet = frozenset((0, *quiet))
-        """Codes that are no failure: they leave the fault report as it is."""
+        """Codes that are not failures: they leave the fault report unchanged."""
 
 
 class SharedCalls:
@@ -49,8 +49,8 @@ class SharedCalls:
 
     Attributes:
         lock: held while a call runs; waits give it up.
-        changed: to be notified when something a call may wait for has happened.
-        faults: what `fault_report` tells.
+        changed: notified when something that a call may wait for has happened.
+        faults: what `fault_report` returns.
         on_interrupted_wait: called with the lock when Ctrl-C ends a wait.
         closing: the process ends.
         depth: how many calls of the thread that holds the lock are inside each other.
@@ -141,7 +141,7 @@ class CallGate:
 
         Args:
             on_error: the result in place of a code, for functions that return something else.
-            releases: the function gives something back, so in the middle of another call it is postponed.
+            releases: the function releases something, so within another call it is postponed.
             remembers: its result becomes the last error.
             locks: it runs under the lock; a function that only passes calls on needs none.
         """
@@ -178,7 +178,7 @@ class CallGate:
                         if self.broken_by is not None and is_refused_when_broken:
                             raise CallError(*self.broken_by)
                         code = function(*arguments) or 0
-                    except BaseException as error:  # noqa: BLE001 - C code must get an answer, whatever happens
+                    except BaseException as error:  # noqa: BLE001 - C code must get an answer after any error
                         code = self._failed(name, error, on_error)
                     finally:
                         shared.depth -= 1
@@ -188,7 +188,7 @@ class CallGate:
                         if code not in quiet:
                             self.faults.failed()
                         self.remember(code)
-            except BaseException as error:  # noqa: BLE001 - C code must get an answer, whatever happens
+            except BaseException as error:  # noqa: BLE001 - C code must get an answer after any error
                 code = self._failed(name, error, on_error)
             if interrupts.pending:
                 interrupts.repeat()
@@ -202,7 +202,7 @@ class CallGate:
 
         def release(*arguments: Any) -> int:
             # In the middle of a call of this thread, or on a worker, this is garbage collection at work: what is
-            # released may be what that call, or the operation that runs, stands on.
+            # released may be in use by that call, or by the operation that runs.
             if self.shared.refusal is None and self._is_busy_here():
                 self.shared.deferred.append(lambda: run(*arguments))
                 return 0
@@ -216,7 +216,7 @@ class CallGate:
         def unlocked_entry(*arguments: Any) -> int:
             try:
                 code = function(*arguments) or 0
-            except BaseException as error:  # noqa: BLE001 - C code must get an answer, whatever happens
+            except BaseException as error:  # noqa: BLE001 - C code must get an answer after any error
                 code = self._failed(name, error, on_error)
             if interrupts.pending:
                 interrupts.repeat()

@@ -1,6 +1,6 @@
 """Executes one dispatch: cuts the grid into chunks of whole workgroups and runs them.
 
-Chunks run one after the other in a seeded order. One that seems to wait for another workgroup is set aside, the next is
+Chunks run one after the other in a seeded order. One that seems to wait for another workgroup is suspended, the next is
 started, and from then on they take turns: kernels whose workgroups wait for each other make progress.
 """
 
@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from hipgraph_cb.code_object.target_id import FeatureState, TargetId
-from hipgraph_cb.virtual import malloc_tuning as heap
+from hipgraph_cb.virtual import malloc_tuning
 from hipgraph_cb.virtual.faults import DeviceFault, FaultKind
 from hipgraph_cb.virtual.initial_state import initial_state
 from hipgraph_cb.virtual.isa.core.float_mode import FloatMode
@@ -63,7 +63,7 @@ class ExecutionSettings:
 
 DEFAULTS = ExecutionSettings()
 MOST_CHUNKS = 1 << 22
-"""Of one launch: a hundred billion work-items take longer than anybody waits."""
+"""Of one launch: a hundred billion work-items take too long to wait for."""
 CHUNK_SCRATCH = 256 << 20
 """Bytes of scratch of one chunk, which has fewer workgroups where it would take more (one at least)."""
 MOST_RESIDENT = 4 << 30
@@ -71,7 +71,7 @@ MOST_RESIDENT = 4 << 30
 SHUFFLED = 4096  # chunks that are shuffled together
 # What ran last at an address; comparing code is cheaper than hashing it.
 _RECENT: dict[tuple[int, TargetId, FloatMode], Program] = {}
-heap.learn_from_a_freed_block()
+malloc_tuning.raise_the_mapping_threshold()
 
 
 def execution_settings(settings: Settings, target: TargetId) -> ExecutionSettings:
@@ -94,7 +94,7 @@ def execute(
         interrupted: called often; true stops the kernel.
 
     Raises:
-        DeviceFault: the kernel did what it must not, or was stopped.
+        DeviceFault: the kernel faulted or was stopped.
     """
     if launch.group_count == 0:
         return
@@ -152,7 +152,7 @@ def _refuse_too_many(launch: Launch, groups: int) -> None:
 
 
 def _run_in_turns(chunk: Chunk, started: deque[Chunk], interrupted: Callable[[], bool]) -> None:
-    """Run `chunk`, and after it those set aside, once each."""
+    """Run `chunk`, and after it the suspended ones, once each."""
     turns = [chunk, *started]
     started.clear()
     for current in turns:
@@ -176,7 +176,7 @@ def _initial_state(launch: Launch, memory: Memory, entry: int, first: int, group
         ) from error
 
 
-_placement = lru_cache(maxsize=256)(Placement)  # what is launched again and again stands where it stood
+_placement = lru_cache(maxsize=256)(Placement)  # repeated launches have the same placement
 
 
 def _trace(launch: Launch, path: str, outside_lds: OutsideLds) -> DispatchTrace:

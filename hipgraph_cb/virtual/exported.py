@@ -31,7 +31,7 @@ class ApiFunction:
         implementation: None for one that is native code as a whole, in `fallback`.
         result: the C result type; the library's status code unless stated.
         on_error: what it returns instead of a code when it fails.
-        releases: it gives something back (see `callbacks`).
+        releases: it releases something (see `callbacks`).
         remembers: its result is a code, which becomes the last error.
         fallback: the result while Python does not answer.
     """

@@ -1,4 +1,4 @@
-"""What the virtual device has to say about the last failure, beyond the code that a C function can return."""
+"""What the virtual device reports about the last failure, beyond the code that a C function can return."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ class FaultLog:
     """Texts about the last failing call or faulting kernel.
 
     A failure that explains itself adds a text. A later failure without one of its own clears the log, so that what
-    `report` returns always belongs to the last failure; successful calls leave it alone.
+    `report` returns always belongs to the last failure; successful calls do not change it.
     """
 
     def __init__(self) -> None:
@@ -20,7 +20,7 @@ class FaultLog:
         self._is_fresh = False
 
     def add(self, text: str) -> None:
-        """Tell something about the failure that is about to be returned."""
+        """Add a text about the failure that is about to be returned."""
         with self._lock:
             if not self._is_fresh:
                 self._entries.clear()
@@ -29,7 +29,7 @@ class FaultLog:
                 self._entries.append(text)
 
     def replace(self, text: str) -> None:
-        """Tell this and nothing else."""
+        """Replace all texts by this one."""
         with self._lock:
             self._entries[:] = [text]
 

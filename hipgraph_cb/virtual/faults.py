@@ -1,4 +1,4 @@
-"""What a kernel can do wrong on the virtual GPU, and how it is told.
+"""The faults of a kernel on the virtual GPU, and how they are reported.
 
 A fault has one of the codes that AMD's runtime gives (hipErrorIllegalAddress, hipErrorLaunchTimeOut,
 hipErrorLaunchFailure) and names the instruction, the place in the grid and the address.
@@ -35,8 +35,8 @@ class DeviceFault(HipGraphError):  # noqa: N818
         pc: address of the instruction, or None before the first one.
         offset: the same, in bytes from the kernel's entry.
         instruction: its text in LLVM's syntax.
-        workgroup, wave, lane: the first culprit: group index (x, y, z), wave within the group, lane within the wave.
-        address: the offending memory address.
+        workgroup, wave, lane: of the first fault: group index (x, y, z), wave in the group, lane in the wave.
+        address: the memory address of the access.
     """
 
     status = "ABORTED"

@@ -1,4 +1,4 @@
-"""Opaque handles: numbers that C code holds, and the objects behind them. A number is never given out twice."""
+"""Opaque handles: numbers that C code holds, and the objects behind them. A number is never used twice."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _numbers = count(0x1000_0000, 0x10)
 
 
 class HandleTable(Generic[Thing]):
-    """The live handles of one kind; an unknown one is answered with `invalid`, and `kind` says what it is not."""
+    """The live handles of one kind; an unknown one is answered with `invalid`; `kind` is for the message."""
 
     def __init__(self, invalid: int, kind: str = "handle") -> None:
         self._invalid = int(invalid)
@@ -47,7 +47,7 @@ class HandleTable(Generic[Thing]):
         return thing
 
     def _unknown(self, handle: int) -> CallError:
-        return CallError(self._invalid, f"{handle:#x} is no {self._kind}, or was destroyed")
+        return CallError(self._invalid, f"{handle:#x} is not a {self._kind}, or was destroyed")
 
     def values(self) -> list[Thing]:
         return list(self._things.values())

@@ -34,7 +34,7 @@ def initial_state(launch: Launch, memory: Memory, placement: Placement) -> State
     """A chunk of waves at the first instruction.
 
     Raises:
-        MemoryFault: arguments that are to be preloaded do not lie in live memory.
+        MemoryFault: arguments to be preloaded are not in live memory.
     """
     descriptor = launch.kernel.descriptor
     mode = FloatMode.from_rsrc1(descriptor.compute_pgm_rsrc1).register
@@ -125,7 +125,7 @@ def packed_ids(workgroup: Triple, groups: int, dimensions: int) -> NDArray[np.ui
 
 
 def _existing_lanes(launch: Launch, placement: Placement) -> NDArray[np.bool_] | None:
-    """Lanes that stand for a work-item: inside the group, and inside the grid when that ends in the middle of one."""
+    """Lanes with a work-item: inside the group, and inside the grid where that ends within the group."""
     ragged = launch.ragged
     if True not in ragged and launch.lanes_per_group % WAVE_SIZE == 0:
         return None

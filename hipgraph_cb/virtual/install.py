@@ -47,7 +47,7 @@ class VirtualRuntime(VirtualLibrary):
         return self._runtime.following(profile)
 
     def null_runtime(self) -> AbstractContextManager[None]:
-        """While this is open, calls that do work are native code that does none: to measure what a caller costs."""
+        """While this is open, calls that do work are native code that does nothing: to measure what a caller costs."""
         from hipgraph_cb.virtual.null_runtime import null_runtime
 
         return null_runtime(self._library, self._addresses)
@@ -75,7 +75,7 @@ class VirtualHsa(VirtualLibrary):
         runtime.locate = self._library.address
 
     def check_name(self) -> None:
-        """Refuse where another library answers to the name."""
+        """Refuse where another library has the name."""
         from hipgraph_cb.virtual.hsa.library import MARKER, SONAMES
 
         if not hasattr(ctypes.CDLL(SONAMES[0]), MARKER):
@@ -86,12 +86,12 @@ class VirtualHsa(VirtualLibrary):
 
 
 def install_hsa(targets: Sequence[str], settings: Settings | None = None) -> VirtualHsa:
-    """Load the virtual libhsa-runtime64.so.1 with these GPUs: whoever opens the library by that name gets it.
+    """Load the virtual libhsa-runtime64.so.1 with these GPUs: any code that opens the library by that name gets it.
 
     A second call returns the same. hip-python is not needed.
 
     Raises:
-        InvalidArgumentError: no target, or one that is no virtual GPU.
+        InvalidArgumentError: no target, or one that is not a virtual GPU.
         FailedPreconditionError: other devices are installed, or another libhsa-runtime64.so.1 is loaded.
         UnavailableError: the library cannot be loaded.
     """
@@ -109,7 +109,7 @@ def install(targets: Sequence[str], settings: Settings | None = None) -> Virtual
     """Make hip-python see these virtual GPUs, as ordinals 0, 1, ...; a second call returns the same runtime.
 
     Raises:
-        InvalidArgumentError: no target, or one that is no virtual GPU.
+        InvalidArgumentError: no target, or one that is not a virtual GPU.
         FailedPreconditionError: other devices are installed, or hip-python runs on another library.
         UnavailableError: hip-python is missing, or the library cannot be loaded.
     """

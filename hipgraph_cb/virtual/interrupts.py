@@ -7,7 +7,7 @@ see and return for. The last thing the callback does is to have the signal repea
 call into C returns to Python.
 
 Handlers of the program may raise too, or call this library. They are held off in the same way, also those that the
-program sets later: `signal.signal` is wrapped for that, and `signal.getsignal` goes on to tell what the program set. A
+program sets later: `signal.signal` is wrapped for that, and `signal.getsignal` still returns what the program set. A
 blocking call lets them run while it waits; what one raises ends the wait, and is raised again behind the call.
 """
 
@@ -101,7 +101,7 @@ class Interrupts:
             number, (handler, frame) = self._noted.popitem()
             try:
                 handler(number, frame)
-            except BaseException as error:  # noqa: BLE001 - whatever it is, it belongs behind the call
+            except BaseException as error:  # noqa: BLE001 - any error belongs behind the call
                 self._raised[number] = error
                 break
         self.pending = bool(self._noted or self._raised or self.interrupted)

@@ -39,7 +39,7 @@ class DescriptorLike(Protocol):
 
 
 class KernelLike(Protocol):
-    """A kernel in device memory. `code_address` and `code_size` bound the executable segment it lies in."""
+    """A kernel in device memory. `code_address` and `code_size` bound the executable segment that it is in."""
 
     @property
     def name(self) -> str: ...

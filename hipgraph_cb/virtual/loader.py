@@ -23,12 +23,12 @@ PAGE = 4096
 
 
 class UndefinedSymbol(InvalidArgumentError):  # noqa: N818
-    """A code object leaves a symbol open, and nobody says where it is."""
+    """A code object leaves a symbol undefined, and the program does not define it."""
 
 
 @dataclass(frozen=True)
 class LoadedKernel:
-    """A kernel in device memory; `code_address` and `code_size` bound the executable segment it lies in."""
+    """A kernel in device memory; `code_address` and `code_size` bound the executable segment that it is in."""
 
     name: str
     export: VerifiedExport
@@ -65,7 +65,7 @@ def load(
         defined: addresses of symbols that the code object leaves undefined.
 
     Raises:
-        OutOfMemory: the device has no room.
+        OutOfMemory: the device has no memory left.
         UnimplementedError: a relocation type that is not known.
         InvalidArgumentError: a relocation outside the segments.
         UndefinedSymbol: a relocation of a symbol that is neither in the code object nor in `defined`.
@@ -122,7 +122,7 @@ def _relocate(
         value, size = _relocated(relocation, target, place)
     if relocation.address + size > extent:
         raise InvalidArgumentError(
-            "a relocation lies outside the loaded segments",
+            "a relocation is outside the loaded segments",
             where=f"relocation at {relocation.address:#x}",
             found=f"{size} bytes at {relocation.address:#x}",
             allowed=f"inside {extent} bytes",

@@ -1,4 +1,4 @@
-"""The virtual GPUs of this process: one memory and one worker each, whichever library they are reached through."""
+"""The virtual GPUs of this process: one memory and one worker each, shared by both libraries."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class Machine:
     """All virtual GPUs of the process.
 
     Attributes:
-        targets: the processors by ordinal, as they were asked for.
+        targets: the processors by ordinal, as they were requested.
         memory: one arena for all devices and for pinned host memory, so every device can reach every range.
         calls: what the calls of both libraries share.
         on_fault: called on the worker, with the lock, when a kernel or copy has faulted.
@@ -65,13 +65,13 @@ class Machine:
         return Worker(self.calls, self.settings.seed + ordinal, f"hipgraph_cb-gpu{ordinal}", self._failure_of)
 
     def reseed(self, seed: int) -> None:
-        """Start the random generators of all devices anew."""
+        """Start the random generators of all devices again."""
         with self.calls.lock:
             for gpu in self.gpus:
                 gpu.worker.random.seed(seed + gpu.ordinal)
 
     def _failure_of(self, operation: Operation, error: BaseException) -> Failure:
-        """What a wait tells about an operation that has failed; the text is in the fault report from now on."""
+        """What a wait reports about an operation that has failed; the text is in the fault report from now on."""
         if isinstance(error, DeviceFault):
             code, text = int(error.hip_code), error.report()
         elif isinstance(error, MemoryFault):

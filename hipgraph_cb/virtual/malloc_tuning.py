@@ -1,8 +1,8 @@
-"""Keeps the pages of freed arrays in the process, so that the next array of the size gets them back.
+"""Keeps the pages of freed arrays in the process, so that the next array of the size reuses them.
 
 Each instruction makes arrays of some hundred kilobytes and frees those it replaces. glibc maps blocks from 128 KB on
-afresh and unmaps them when they are freed, and the kernel then clears every page again at its first touch, which takes
-longer than the arithmetic. But glibc learns: a mapped block that is freed raises the threshold to its size, up to
+again and unmaps them when they are freed, and the kernel then clears every page again at its first touch, which takes
+longer than the arithmetic. But a mapped block that is freed raises glibc's threshold to its size, up to
 32 MB, and blocks below it come from the heap from then on. One block is enough, and its pages are never touched.
 """
 
@@ -11,9 +11,9 @@ from __future__ import annotations
 import numpy as np
 
 LARGEST_LEARNT = 32 << 20  # DEFAULT_MMAP_THRESHOLD_MAX of a 64-bit glibc
-_HEADER = 8192  # room for what malloc adds, rounded up to pages
+_HEADER = 8192  # the header that malloc adds, rounded up to pages
 
 
-def learn_from_a_freed_block() -> None:
-    """Allocate the largest block that glibc learns from, and free it."""
+def raise_the_mapping_threshold() -> None:
+    """Allocate and free the largest block that raises glibc's threshold."""
     np.empty(LARGEST_LEARNT - _HEADER, np.uint8)

@@ -1,7 +1,7 @@
-"""The code object, or bundle of them, at an address. hipModuleLoadData gets no length, so the file has to tell.
+"""The code object, or bundle of them, at an address. hipModuleLoadData gets no length, so it is read from the file.
 
-Its tables may claim anything. So the kernel reads for us: `write` into a pipe copies what is mapped, and stops with
-an error, not with a signal, where nothing is.
+Its tables may claim anything. So the memory is read by `write` into a pipe: the Linux kernel copies what is mapped, and
+returns an error, not a signal, where nothing is.
 """
 
 from __future__ import annotations

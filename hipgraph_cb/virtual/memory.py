@@ -1,9 +1,9 @@
 """The memory of a virtual GPU: one arena of this process, whose device pointers are real host addresses.
 
 The arena is mapped without being reserved, so its capacity costs address space only. Fresh allocations are filled with
-0xCD, freed ones with 0xDD, and a freed range is given out again as late as possible: a program that reads what it never
-wrote, or what it has freed, looks wrong. The poison of the last freed ranges stays, the pages of older ones are given
-back. Every access is checked against the *requested* size of a live allocation, and bytes lie between two of them.
+0xCD, freed ones with 0xDD, and a freed range is reused as late as possible: a program that reads what it never
+wrote, or what it has freed, looks wrong. The poison of the last freed ranges stays, the pages of older ones are
+released. Every access is checked against the *requested* size of a live allocation, with unused bytes between two.
 """
 
 from __future__ import annotations
@@ -33,15 +33,15 @@ _MAP_NORESERVE = 0x4000  # the mmap module has the name only since Python 3.13
 
 
 class OutOfMemory(ResourceExhaustedError):  # noqa: N818
-    """The arena has no free range of the wanted size."""
+    """The arena has no free range of the requested size."""
 
 
 class InvalidFree(InvalidArgumentError):  # noqa: N818
-    """`free` was given something that is not the start of a live allocation."""
+    """`free` got an address that is not the start of a live allocation."""
 
 
 class MemoryFault(OutOfRangeError):  # noqa: N818
-    """A host-side access that does not lie in one live allocation; `.address` and `.size` say which."""
+    """A host-side access that is not in one live allocation; `.address` and `.size` say which."""
 
     def __init__(self, address: int, size: int, description: str) -> None:
         super().__init__(
@@ -55,7 +55,7 @@ class MemoryFault(OutOfRangeError):  # noqa: N818
 
 @dataclass(frozen=True)
 class Allocation:
-    """A live or freed range: `size` bytes at `address`, exactly as they were asked for."""
+    """A live or freed range: `size` bytes at `address`, exactly as they were requested."""
 
     address: int
     size: int
@@ -102,7 +102,7 @@ class _Table:
         if not len(self.starts):
             return np.ones(addresses.shape, np.bool_)
         index = self.starts.searchsorted(addresses, "right") - 1
-        # Compared, never added to: a kernel chooses the addresses, and `addresses + size` may wrap round.
+        # Compared, never added to: a kernel chooses the addresses, and `addresses + size` may wrap around.
         faulty = (index < 0) | (addresses > self.ends[np.maximum(index, 0)] - size)
         return faulty if faulty.any() else None
 
@@ -158,7 +158,7 @@ class Memory:
         """Return the address of `size` fresh bytes (at least one), a multiple of `alignment` (a power of two).
 
         Raises:
-            OutOfMemory: no range that nobody has is large enough.
+            OutOfMemory: no free range is large enough.
         """
         if size < 0 or alignment < 1 or alignment & (alignment - 1):
             raise InvalidArgumentError("an allocation needs a size >= 0 and a power of two as alignment")
@@ -185,19 +185,19 @@ class Memory:
             self._release(self._end(address))
 
     def put_to_sleep(self, address: int) -> None:
-        """Like `free`, but nobody else gets the range until it is forgotten, and it can be woken."""
+        """Like `free`, but the range is not reused until it is forgotten, and it can be woken."""
         with self._lock:
             self._asleep[address] = self._end(address)
 
     def wake(self, address: int) -> None:
-        """Begin the life of a sleeping range anew, with fresh bytes."""
+        """Make a sleeping range live again, with fresh bytes."""
         with self._lock:
             allocation = self._asleep.pop(address)
             self._begin(allocation)
         self._fill(address, allocation.size, FRESH)
 
     def forget(self, address: int) -> None:
-        """Let others have a sleeping range."""
+        """Let a sleeping range be reused."""
         with self._lock:
             self._release(self._asleep.pop(address))
 
@@ -253,7 +253,7 @@ class Memory:
         """A writable view of `size` bytes.
 
         Raises:
-            MemoryFault: they do not lie in one live allocation.
+            MemoryFault: they are not in one live allocation.
         """
         allocation = self.find(address)
         if size == 0 and (allocation is not None or address in (found.end for found in self.allocations())):
@@ -287,7 +287,7 @@ class Memory:
         return table
 
     def describe(self, address: int, size: int = 1) -> str:
-        """Say where `address` lies relative to the nearest allocation, live or freed."""
+        """The place of `address` relative to the nearest allocation, live or freed, as text."""
         if 0 <= address < PAGE:
             return f"{address} bytes after the null pointer" if address else "the null pointer"
         with self._lock:
@@ -321,7 +321,7 @@ class Memory:
         self.u8[offset + size - FILL_LIMIT // 2 : offset + size] = value
 
     def _give_pages_back(self, first: int, end: int) -> None:
-        """Give back the pages that lie wholly among these bytes."""
+        """Release the pages that are wholly within these bytes."""
         start = -(-(first - self.base) // PAGE) * PAGE
         length = (end - self.base) // PAGE * PAGE - start
         if length > 0:

@@ -1,4 +1,4 @@
-"""What the virtual GPUs say about themselves: one row per processor."""
+"""The facts that the virtual GPUs report: one row per processor."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class GpuModel:
-    """The facts of one processor that HIP's device properties ask for. Clocks in kHz, sizes in bytes.
+    """The facts of one processor for HIP's device properties. Clocks in kHz, sizes in bytes.
 
     Attributes:
         features: the target ID's features as AMD's runtime names them.

@@ -49,7 +49,7 @@ class NativeLibrary:
         return name in self._index
 
     def wire(self, name: str, address: int) -> None:
-        """Point `name` at native code; calls in other threads see the old or the new target, never a mixture."""
+        """Point `name` at native code; calls in other threads see the old target or the new one."""
         index = self._index[name]
         for slots in self._slots:
             slots[index] = address

@@ -1,7 +1,6 @@
-"""The ranges of an arena that were freed last: who reads one gets poison, and a fault there says what it was.
+"""The ranges of an arena that were freed last: a read there gives poison, and a fault there names the freed range.
 
-There is room for so many of them. The oldest leave first, and then nothing of them is left: neither a description nor
-their pages.
+Their number and size are limited. The oldest leave first, with their description and their pages.
 """
 
 from __future__ import annotations
@@ -15,7 +14,7 @@ if TYPE_CHECKING:
 
 MOST_RANGES = 1024
 MOST_BYTES = 32 << 20
-# A freed range larger than this gives its pages back at once instead of keeping the poison resident.
+# A freed range larger than this releases its pages at once instead of keeping the poison resident.
 POISON_LIMIT = 1 << 20
 
 
@@ -33,7 +32,7 @@ class Quarantine:
         self._bytes += _poisoned(freed)
 
     def oldest_beyond_room(self) -> Allocation | None:
-        """Remove and return the oldest range when there is no room for all of them."""
+        """Remove and return the oldest range when there are too many."""
         if len(self._ranges) <= MOST_RANGES and self._bytes <= MOST_BYTES:
             return None
         oldest = next(iter(self._ranges.values()))
@@ -41,7 +40,7 @@ class Quarantine:
         return oldest
 
     def remove_overlapping(self, address: int, end: int) -> None:
-        """Forget what lies among the bytes from `address` to `end`, which somebody gets."""
+        """Forget the ranges within the bytes from `address` to `end`, which are allocated again."""
         index = max(bisect.bisect_right(self._starts, address) - 1, 0)
         for start in self._starts[index : bisect.bisect_left(self._starts, end)]:
             if start >= address or self._ranges[start].end > address:

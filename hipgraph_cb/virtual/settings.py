@@ -54,7 +54,7 @@ class Settings:
 
 @dataclass(frozen=True)
 class VirtualSettings:
-    """Wishes for the virtual devices of this process; what is left out comes from the environment.
+    """Requested settings of the virtual devices of this process; what is left out comes from the environment.
 
     Attributes:
         memory: bytes of device memory of each device, or a text such as "512M".
@@ -91,9 +91,9 @@ class VirtualSettings:
             ("after_fault", _after_fault, ", ".join(AFTER_FAULT)),
         )
         for name, read, allowed in readers:
-            wish = getattr(self, name)
-            where = PREFIX + name.upper() if wish is None else f"VirtualSettings({name}=...)"
-            given = variables.get(PREFIX + name.upper()) if wish is None else wish
+            requested = getattr(self, name)
+            where = PREFIX + name.upper() if requested is None else f"VirtualSettings({name}=...)"
+            given = variables.get(PREFIX + name.upper()) if requested is None else requested
             if given is None:
                 continue
             try:

@@ -1,6 +1,6 @@
 """Write an ELF shared object for x86-64 Linux whose functions jump through slots. No compiler is involved.
 
-Each exported function is one `jmp *slot(%rip)`. The slots lie in writable memory; at load time the dynamic loader
+Each exported function is one `jmp *slot(%rip)`. The slots are in writable memory; at load time the dynamic loader
 points every slot at a native fallback in the same file, which returns a constant. So a call is answered at any
 moment: before the slots are wired to Python, after the interpreter has gone, and in between.
 
@@ -90,7 +90,7 @@ class _Tables:
 
 
 class _Placement:
-    """Where everything lies; file offset and virtual address are the same number."""
+    """The offset of each part; file offset and virtual address are the same number."""
 
     def __init__(self, count: int, tables: _Tables, strings: _Strings, fallback_strings: bytes) -> None:
         self._end = elf.HEADER.size + _SEGMENTS * elf.PROGRAM_HEADER.size

@@ -46,7 +46,7 @@ class OpcodeFigures:
     """What one mnemonic did in a dispatch.
 
     Attributes:
-        runs: how often the interpreter executed such an instruction, each time for all waves that stood there.
+        runs: how often the interpreter executed such an instruction, each time for all waves at that PC.
         waves: wave-instructions: what hardware counts.
         lanes: active lanes, summed over `waves`.
         seconds: time in the interpreter's function; 0 for branches, barriers and ends, which belong to the rest.

@@ -1,4 +1,4 @@
-"""One virtual library that leads to the virtual GPUs: what tests and tools can ask of it, whichever it is."""
+"""A virtual library, HIP's or HSA's: what tests and tools can ask of it."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from hipgraph_cb.virtual.machine import Machine
 from hipgraph_cb.virtual.native_library import NativeLibrary
 
 SUCCESS = 0
-"""In HIP and in HSA alike."""
+"""The code of success in HIP and in HSA."""
 
 
 class VirtualLibrary:
@@ -78,7 +78,7 @@ class VirtualLibrary:
 
 
 def _wire(library: NativeLibrary, gate: CallGate, table: dict[str, ApiFunction], runtime: Any) -> dict[str, int]:
-    """Point every slot at its Python function; returns the addresses, to be put back after a slot was replaced."""
+    """Point every slot at its Python function; returns the addresses, to be restored after a slot was replaced."""
     addresses = {}
     for function in table.values():
         if function.implementation is None:  # native code does it all

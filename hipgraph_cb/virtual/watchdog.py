@@ -1,6 +1,6 @@
 """Says when a running kernel has to stop, and why.
 
-It counts the processor time of the thread that runs the kernel: what else the machine does costs a kernel nothing.
+It counts the processor time of the thread that runs the kernel: other load of the machine does not count.
 """
 
 from __future__ import annotations
@@ -38,6 +38,6 @@ class Watchdog:
         return self.reason is not None
 
     def explain(self, fault: DeviceFault) -> None:
-        """Let the fault of a kernel that was stopped say why."""
+        """Give the fault of a stopped kernel its reason."""
         if fault.kind is FaultKind.TIMEOUT and self.reason:
             fault.what = f"{fault.kind.title}: {self.reason}"

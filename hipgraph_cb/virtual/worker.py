@@ -2,7 +2,7 @@
 
 Operations form a graph: each waits for those it was submitted after. Among the ready ones the worker picks the next
 by a seeded random generator, one step at a time, so independent work interleaves in an arbitrary order that can be
-repeated. An operation that fails takes those behind it along.
+repeated. When an operation fails, those behind it fail too.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from dataclasses import dataclass
 
 from hipgraph_cb.virtual.callbacks import SharedCalls
 
-# How long a worker with nothing to do waits before it looks again for what programs write to memory without a call.
+# How long an idle worker waits before it looks again for what programs write to memory without a call.
 _SHORTEST_LOOK, _LONGEST_LOOK = 0.00005, 0.004
 
 
@@ -105,7 +105,7 @@ class Worker:
 
     @property
     def is_alone(self) -> bool:
-        """Nothing is ready besides the operation that runs, and nobody asked that to stop. Without the lock."""
+        """Nothing is ready besides the operation that runs, and it was not asked to stop. Without the lock."""
         running = self.running
         return len(self._ready) == 1 and running is not None and running.stop_reason is None
 
@@ -124,8 +124,8 @@ class Worker:
         """Enqueue work behind other operations.
 
         Args:
-            after: what it stands on: if one of these fails, it is skipped with the same error.
-            ordered_after: what merely has to be over before.
+            after: what it depends on: if one of these fails, it is skipped with the same error.
+            ordered_after: what only has to end before it.
         """
         operation = Operation(self, step, label)
         for other in after:
@@ -212,7 +212,7 @@ class Worker:
             if not operation.started:
                 operation.started = time.perf_counter()
             is_finished = operation.step(operation)
-        except BaseException as failure:  # noqa: BLE001 - whatever it is, the waiting call reports it
+        except BaseException as failure:  # noqa: BLE001 - the waiting call reports any error
             is_finished, error = True, failure
         finally:
             self._calls.lock.acquire()

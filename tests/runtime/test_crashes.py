@@ -48,7 +48,7 @@ def test_a_node_for_a_graph_that_was_destroyed(hip, runtime):
     graph = hip.done("hipGraphCreate", 0)
     hip.done("hipGraphDestroy", graph)
     assert hip.hipGraphAddEmptyNode(graph, 0, 0)[0] == 1
-    assert runtime.fault_report() == f"hipGraphAddEmptyNode: {graph:#x} is no hipGraph_t, or was destroyed"
+    assert runtime.fault_report() == f"hipGraphAddEmptyNode: {graph:#x} is not a hipGraph_t, or was destroyed"
 
 
 def test_a_fill_of_memory_that_was_freed(hip, graph, params, runtime):

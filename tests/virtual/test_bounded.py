@@ -96,7 +96,7 @@ def test_a_chunk_has_fewer_workgroups_where_they_want_much_scratch(monkeypatch):
     assert peak < 6 << 20
 
 
-def test_more_scratch_than_the_hardware_can_be_told_is_refused():
+def test_more_scratch_than_the_hardware_can_address_is_refused():
     memory = Memory(1 << 20)
     kernel = kernel_of(memory, STORE_PRIVATE, scratch=MAX_SCRATCH + 4)
     with pytest.raises(InvalidArgumentError) as caught:

@@ -1,4 +1,4 @@
-"""The wrapper round every function that C code may call."""
+"""The wrapper around every function that C code may call."""
 
 from __future__ import annotations
 
@@ -109,7 +109,7 @@ def test_a_release_outside_a_call_is_applied_at_once(gate):
     assert order == ["released"]
 
 
-def test_a_release_of_another_thread_waits_for_the_lock_and_tells_its_result(gate):
+def test_a_release_of_another_thread_waits_for_the_lock_and_returns_its_result(gate):
     inside, leave = threading.Event(), threading.Event()
 
     def work():

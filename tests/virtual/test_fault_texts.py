@@ -1,4 +1,4 @@
-"""Whatever a kernel does wrong reaches the user of `open_device` with kernel, instruction, place and nearest buffer.
+"""Every fault of a kernel reaches the user of `open_device` with kernel, instruction, place and nearest buffer.
 
 The whole messages are compared; only numbers that differ from process to process are replaced by letters.
 """
@@ -58,7 +58,7 @@ def check(device, kernels):
 
 
 def neutral(text: str) -> str:
-    """Without numbers that differ from process to process; HSA tells the packet too."""
+    """Without numbers that differ from process to process; HSA reports the packet too."""
     text = re.sub(r"(device|HSA) memory #\d+", "memory #N", re.sub(r"pc: 0x[0-9a-f]+", "pc: P", text))
     return re.sub(r"^queue \d+, packet \d+: ", "", text, flags=re.M)
 
@@ -124,7 +124,7 @@ def test_a_misaligned_atomic(device, check):
         "add_at",
         [y, 2],
         ILLEGAL_ADDRESS,
-        "kernel add_at: memory access fault: an atomic of 4 bytes at an address that is no multiple of 4",
+        "kernel add_at: memory access fault: an atomic of 4 bytes at an address that is not a multiple of 4",
         "  kernel: add_at",
         "  instruction: global_atomic_add v0, v1, s[4:5] sc1",
         "  pc: P (entry +0x5c)",
@@ -134,7 +134,7 @@ def test_a_misaligned_atomic(device, check):
     )
 
 
-def test_local_memory_out_of_range_is_no_fault(device, kernels):
+def test_local_memory_out_of_range_is_not_a_fault(device, kernels):
     y = device.allocate(4096)
     with device.command_buffer(label="step") as cb:
         cb.dispatch(kernels["local_at"], 2, 64, args=[y, 1])
@@ -142,7 +142,7 @@ def test_local_memory_out_of_range_is_no_fault(device, kernels):
     assert y.to_host(np.uint32)[:63].tolist() == [62 - index for index in range(63)]
 
 
-def test_local_memory_out_of_range_is_a_fault_where_that_is_asked_for():
+def test_local_memory_out_of_range_is_a_fault_where_the_settings_say_so():
     code = f"""
         from hipgraph_cb import VirtualSettings, open_device
         from hipgraph_cb.errors import HipError
@@ -182,7 +182,7 @@ def test_private_memory_out_of_range(device, check):
     )
 
 
-def test_bytes_that_are_no_instruction(device, check):
+def test_bytes_that_are_not_an_instruction(device, check):
     check(
         "unknown",
         [device.allocate(4096)],

@@ -1,4 +1,4 @@
-"""What a kernel does wrong is told with kernel, instruction, PC, place in the grid and address."""
+"""A fault of a kernel is reported with kernel, instruction, PC, place in the grid and address."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from support.virtual_gpu import VirtualGpu
 from hipgraph_cb.virtual.faults import DeviceFault, FaultKind
 
 
-def test_a_store_past_the_end_of_a_buffer_is_told_whole():
+def test_a_store_past_the_end_of_a_buffer_is_reported_whole():
     gpu = VirtualGpu("clang/k_cl.gfx942.hsaco")
     x = gpu.upload(np.ones(1000, np.float32), "x")
     y = gpu.upload(np.ones(1000, np.float32), "y")
@@ -49,7 +49,7 @@ UNKNOWN = assembled(
 )
 
 
-def test_bytes_that_are_no_instruction_are_a_fault_when_they_are_reached():
+def test_bytes_that_are_not_an_instruction_are_a_fault_when_they_are_reached():
     with pytest.raises(DeviceFault) as caught:
         run_program(UNKNOWN)
     assert caught.value.kind is FaultKind.ILLEGAL_INSTRUCTION

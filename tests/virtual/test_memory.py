@@ -99,7 +99,7 @@ def test_freeing_twice_or_the_middle_is_refused(memory):
     assert caught.value.found == "0 bytes into `x`, 64 bytes, which was freed"
 
 
-def test_a_host_view_must_lie_in_one_live_allocation(memory):
+def test_a_host_view_must_be_in_one_live_allocation(memory):
     address = memory.allocate(100, label="y")
     memory.allocate(100, label="z")
     assert memory.bytes(address + 99, 1).size == 1
@@ -150,7 +150,7 @@ def test_the_check_sees_a_free_at_once(memory):
 
 
 def resident(memory: Memory) -> int:
-    """Bytes of the arena that lie in physical memory."""
+    """Bytes of the arena that are in physical memory."""
     text = Path("/proc/self/smaps").read_text()
     block = text[text.index(f"{memory.base:x}-") :]
     return next(int(line.split()[1]) << 10 for line in block.splitlines() if line.startswith("Rss:"))
@@ -177,7 +177,7 @@ def test_memory_stays_flat_however_often_ranges_are_freed(size, cycles):
     assert memory.allocations() == tuple(memory.find(address) for address in kept)
 
 
-def test_the_last_freed_ranges_stay_poisoned_and_are_told_by_name():
+def test_the_last_freed_ranges_stay_poisoned_and_are_reported_by_name():
     memory = Memory(1 << 30)
     freed = [memory.allocate(3000, label=f"#{number}") for number in range(2000)]
     views = [memory.bytes(address, 3000) for address in freed]
@@ -189,8 +189,8 @@ def test_the_last_freed_ranges_stay_poisoned_and_are_told_by_name():
 
 
 @pytest.mark.parametrize("seed", range(2))
-def test_nobody_disturbs_what_lives_or_sleeps(seed, monkeypatch):
-    """Whatever is allocated, freed, put to sleep, woken and forgotten, in an arena that is used up again and again."""
+def test_live_and_sleeping_ranges_are_not_disturbed(seed, monkeypatch):
+    """For any allocations, frees, sleeps, wakes and forgets, in an arena that is used up again and again."""
     monkeypatch.setattr(quarantine, "MOST_RANGES", 5)
     memory, random = Memory(512 << 10), np.random.default_rng(seed)
     live: dict[int, int] = {}

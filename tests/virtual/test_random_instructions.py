@@ -49,7 +49,7 @@ def test_a_hundred_thousand_random_programs(scene, monkeypatch, batch):
 
 @pytest.mark.parametrize("mnemonic", ["s_nop", "s_branch"])
 def test_an_error_of_our_own_is_a_fault_with_its_place_too(scene, monkeypatch, mnemonic):
-    """In whatever makes the meaning of an instruction (s_nop), and in what ends a block (s_branch)."""
+    """In the compiler of an instruction (s_nop), and in the end of a block (s_branch)."""
 
     def wrong(*given: object) -> int:
         raise KeyError(7)

@@ -1,4 +1,4 @@
-"""Random C gives the same bits on the host and on the virtual gfx942, whatever clang makes of it at -O0 to -O3."""
+"""Random C gives the same bits on the host and on the virtual gfx942, compiled by clang at -O0 to -O3."""
 
 from __future__ import annotations
 

@@ -262,6 +262,6 @@ IDS = assembled(
 
 
 @pytest.mark.parametrize("chunk_lanes", [64, 128, 100000])
-def test_every_workgroup_knows_its_number_whatever_the_chunk(chunk_lanes):
+def test_every_workgroup_knows_its_number_in_any_chunk(chunk_lanes):
     out = run_program(IDS, groups=10, settings=ExecutionSettings(chunk_lanes=chunk_lanes, seed=3))
     assert out[:640].tolist() == np.repeat(np.arange(10), 64).tolist()

@@ -46,14 +46,14 @@ def test_a_refusal_says_what_is_allowed():
     )
 
 
-def test_what_is_wished_for_goes_before_the_variables():
+def test_requested_settings_go_before_the_variables():
     variables = {"HIPGRAPH_CB_VIRTUAL_MEMORY": "512M", "HIPGRAPH_CB_VIRTUAL_SEED": "7"}
-    wished = VirtualSettings(memory="1G", watchdog=0)
-    assert wished.resolve(variables) == Settings(memory=1 << 30, seed=7, profile="7.2", watchdog=0.0)
+    requested = VirtualSettings(memory="1G", watchdog=0)
+    assert requested.resolve(variables) == Settings(memory=1 << 30, seed=7, profile="7.2", watchdog=0.0)
     assert VirtualSettings(memory=1 << 20).resolve({}).memory == 1 << 20
 
 
-def test_a_wish_that_makes_no_sense_is_refused():
+def test_an_invalid_setting_is_refused():
     with pytest.raises(InvalidArgumentError) as caught:
         VirtualSettings(profile="5.0").resolve({})
     assert str(caught.value) == (

@@ -88,7 +88,7 @@ def test_all_sonames_are_wired_together():
     assert len(set(library.paths.values())) == 3
 
 
-def test_a_client_that_asks_for_a_version_gets_that_one_only():
+def test_a_client_that_requests_a_version_gets_that_one_only():
     library = NativeLibrary(["libhipgraph_cb_test_c.so"], FUNCTIONS, ["v_3.0"])
     opened = ctypes.CDLL(library.paths["libhipgraph_cb_test_c.so"])
     dlvsym = ctypes.CDLL(None).dlvsym

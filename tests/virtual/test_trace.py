@@ -108,7 +108,7 @@ OUTSIDE = assembled(
 )
 
 
-def test_a_dispatch_tells_what_it_accessed_outside_lds(tmp_path):
+def test_a_dispatch_reports_what_it_accessed_outside_lds(tmp_path):
     path = tmp_path / "trace.jsonl"
     run_program(OUTSIDE, groups=3, lds=128, settings=ExecutionSettings(trace=str(path), chunk_lanes=64))
     run_program(OUTSIDE, lds=256, settings=ExecutionSettings(trace=str(path)))

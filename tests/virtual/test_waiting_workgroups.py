@@ -1,4 +1,4 @@
-"""Workgroups that wait for each other, wherever the chunks end and in whatever order they run."""
+"""Workgroups that wait for each other, for all ends of the chunks and in any order."""
 
 from __future__ import annotations
 
@@ -183,7 +183,7 @@ wait:
 
 
 @pytest.mark.parametrize("chunk_lanes", [64, 1 << 16])
-def test_a_wait_for_what_nobody_does_stops_when_it_is_interrupted(chunk_lanes):
+def test_a_wait_without_an_end_stops_when_it_is_interrupted(chunk_lanes):
     settings = ExecutionSettings(chunk_lanes=chunk_lanes)
     with pytest.raises(DeviceFault) as caught:
         run_program(NEVER, groups=3, settings=settings, interrupted=stopped_after(500))

@@ -50,7 +50,7 @@ def test_limits_of_a_gpu(client):
     assert agent_info(client, client.gpu, 0xA002) == 304
 
 
-def test_memory_that_is_left_is_told(client):
+def test_memory_that_is_left_is_reported(client):
     before = agent_info(client, client.gpu, 0xA015, U64)
     client.allocate(1000)
     assert agent_info(client, client.gpu, 0xA015, U64) == before - 1000
@@ -68,7 +68,7 @@ def test_the_instruction_set_is_named_with_its_features(client):
     assert out(client.hsa.hsa_wavefront_get_info, wavefront, 0, kind=U32) == 64
 
 
-def test_time_goes_on_at_the_rate_that_is_told(client):
+def test_time_goes_on_at_the_reported_rate(client):
     rate = out(client.hsa.hsa_system_get_info, 3)
     assert 1_000_000 <= rate <= 400_000_000
     times = [time.perf_counter()]

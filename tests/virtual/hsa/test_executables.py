@@ -158,7 +158,7 @@ def test_a_variable_that_the_program_defines_is_used(client, queue, whose):
     assert client.hsa.hsa_executable_global_variable_define(module.executable, b"other", variable) == FROZEN
 
 
-def test_a_symbol_that_is_not_there_is_told_with_those_that_are(client, module, library):
+def test_a_symbol_that_is_not_there_is_reported_with_those_that_are(client, module, library):
     symbol, agent = ctypes.c_uint64(), ctypes.c_uint64(client.gpu)
     find = client.hsa.hsa_executable_get_symbol_by_name
     missing = find(module.executable, b"saxpy", ctypes.byref(agent), ctypes.byref(symbol))
@@ -197,7 +197,7 @@ def loader_table(client, length=56):
     return list(table)
 
 
-def test_the_table_is_as_long_as_was_asked_for(client):
+def test_the_table_is_as_long_as_requested(client):
     assert all(loader_table(client))
     assert [bool(entry) for entry in loader_table(client, 24)] == [True] * 3 + [False] * 4
     table = (ctypes.c_uint64 * 7)()
@@ -215,7 +215,7 @@ def test_device_addresses_of_code_are_host_addresses(client, module):
     assert query(4096, ctypes.addressof(host)) == INVALID_ARGUMENT
 
 
-def test_loaded_code_objects_tell_their_range(client, module):
+def test_loaded_code_objects_report_their_range(client, module):
     table = loader_table(client)
     found = []
     callback_type = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_uint64, ctypes.c_uint64, ctypes.c_void_p)

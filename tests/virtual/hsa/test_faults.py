@@ -1,4 +1,4 @@
-"""Kernels that do what they must not: who is told, and what goes on afterwards."""
+"""Faults of kernels: to whom they are reported, and what goes on afterwards."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def saxpy(client, module, y, x, **fields):
     return dispatch(kernarg, GRID, WORKGROUP, **module.kernel("saxpy"), **fields)
 
 
-def test_an_access_outside_memory_is_told_and_the_device_goes_on(client, module, queue, library):
+def test_an_access_outside_memory_is_reported_and_the_device_goes_on(client, module, queue, library):
     y = client.upload(np.ones(COUNT - 1, np.float32))
     done = client.signal()
     queue.submit(saxpy(client, module, y, y, completion=done))
@@ -42,7 +42,7 @@ def test_an_access_outside_memory_is_told_and_the_device_goes_on(client, module,
     assert set(client.read(again, COUNT, np.float32)) == {3.0}
 
 
-def test_the_handler_of_system_events_is_told_the_address(client, module, queue):
+def test_the_handler_of_system_events_gets_the_address(client, module, queue):
     events = []
 
     def note(event, data):
@@ -95,7 +95,7 @@ def test_destroying_a_queue_stops_its_kernel(client, library):
     assert "stopped because its queue was destroyed" in library.fault_report()
 
 
-def test_a_kernel_of_a_destroyed_executable_is_none(client, queue):
+def test_a_kernel_of_a_destroyed_executable_is_invalid(client, queue):
     module = client.load("clang/k_cl.gfx942.hsaco")
     fields = module.kernel("saxpy")
     client._made.remove(("hsa_executable_destroy", module.executable))
@@ -104,7 +104,7 @@ def test_a_kernel_of_a_destroyed_executable_is_none(client, queue):
     assert queue.wait_for_error()[0] == 0x1010
 
 
-def test_times_of_a_dispatch_are_told_where_the_queue_is_profiled(client, module, queue):
+def test_times_of_a_dispatch_are_reported_where_the_queue_is_profiled(client, module, queue):
     hsa = client.hsa
     y, done, other = client.upload(np.ones(COUNT, np.float32)), client.signal(), client.signal()
     times = (ctypes.c_uint64 * 2)()
@@ -124,7 +124,7 @@ def test_times_of_a_dispatch_are_told_where_the_queue_is_profiled(client, module
     assert tick.value == times[0]
 
 
-def test_a_queue_that_is_destroyed_is_told_nothing_more(client, queue):
+def test_a_destroyed_queue_gets_no_more_callbacks(client, queue):
     """The error is reported on a thread that is busy until the queue is gone."""
     busy, leave = threading.Event(), threading.Event()
 

@@ -43,7 +43,7 @@ BARRIERS = {
 
 
 @pytest.mark.parametrize("what", DISPATCHES)
-def test_a_malformed_dispatch_is_told(client, module, queue, what):
+def test_a_malformed_dispatch_is_reported(client, module, queue, what):
     changes, status = DISPATCHES[what]
     fields = {"kernarg": 0, "grid": GRID, "workgroup": WORKGROUP, **module.kernel("saxpy"), **changes}
     queue.submit(dispatch(**fields))
@@ -51,7 +51,7 @@ def test_a_malformed_dispatch_is_told(client, module, queue, what):
 
 
 @pytest.mark.parametrize("what", BARRIERS)
-def test_a_malformed_barrier_is_told(client, queue, what):
+def test_a_malformed_barrier_is_reported(client, queue, what):
     packet, status = BARRIERS[what]
     queue.submit(packet)
     assert queue.wait_for_error() == (status, queue.address, 77)
@@ -70,7 +70,7 @@ def test_a_kernel_gets_at_least_the_lds_and_scratch_it_was_compiled_for(client, 
         assert queue.wait_for_error()[0] == INVALID_ALLOCATION
 
 
-def test_a_kernel_of_an_executable_that_is_not_frozen_is_none(client, queue):
+def test_a_kernel_of_an_executable_that_is_not_frozen_is_invalid(client, queue):
     code = (CORPUS / "clang/k_cl.gfx942.hsaco").read_bytes()
     reader = out(client.hsa.hsa_code_object_reader_create_from_memory, code, len(code))
     executable = out(client.hsa.hsa_executable_create_alt, 1, 0, None)
@@ -95,7 +95,7 @@ def test_the_report_names_queue_packet_and_what_is_wrong(client, module, queue, 
     )
 
 
-def test_after_a_failure_the_queue_stands_still_at_that_packet(client, queue):
+def test_after_a_failure_the_queue_stops_at_that_packet(client, queue):
     before, failing, behind = client.signal(), client.signal(), client.signal()
     bad = bytes((99,)) + barrier(completion=failing, bit=True)[1:]
     queue.submit(barrier(completion=before), bad, barrier(completion=behind, bit=True))

@@ -72,15 +72,15 @@ def test_memory_is_freed_once_and_from_its_start(client, library):
     assert free(0) == 0
 
 
-def test_a_callback_is_told_that_memory_is_freed(client):
-    told = threading.Event()
+def test_a_callback_is_called_when_memory_is_freed(client):
+    called = threading.Event()
     callback = ctypes.CFUNCTYPE(None, ctypes.c_uint64, ctypes.c_uint64)(
-        lambda at, data: told.set() if (at, data) == (address, 3) else None
+        lambda at, data: called.set() if (at, data) == (address, 3) else None
     )
     address = out(client.hsa.hsa_amd_memory_pool_allocate, client.pools[0], 64, 0)
     assert client.hsa.hsa_amd_register_deallocation_callback(address, callback, 3) == 0
     assert client.hsa.hsa_amd_memory_pool_free(address) == 0
-    assert told.wait(10)
+    assert called.wait(10)
 
 
 def test_regions_are_the_pools_by_their_older_name(client):
@@ -151,7 +151,7 @@ def test_a_box_is_copied_row_by_row(client):
     np.testing.assert_array_equal(client.read(to, 200, np.uint8).reshape(4, 5, 10), expected)
 
 
-def test_times_of_a_copy_are_told_where_copies_are_profiled(client):
+def test_times_of_a_copy_are_reported_where_copies_are_profiled(client):
     source, destination, done = client.allocate(32), client.allocate(32), client.signal(1)
     assert client.hsa.hsa_amd_profiling_async_copy_enable(1) == 0
     client.hsa.hsa_amd_memory_async_copy(destination, client.gpu, source, client.gpu, 32, 0, None, done)
@@ -182,7 +182,7 @@ def test_a_pointer_into_a_pool_is_known(client):
     assert (info.agentOwner, info.global_flags, agents) == (client.gpu, 4, [client.gpu])
 
 
-def test_access_of_other_agents_is_told(client):
+def test_access_of_other_agents_is_reported(client):
     host = client.iterate("hsa_amd_agent_iterate_memory_pools", client.cpu)[0]
     address = client.allocate(100, host)
     agents = (ctypes.c_uint64 * 1)(client.gpu)
@@ -204,7 +204,7 @@ def test_host_memory_is_locked_and_known_until_it_is_unlocked(client):
     assert info_of(client, address)[0].type == UNKNOWN
 
 
-def test_the_way_from_an_agent_to_a_pool_is_told(client):
+def test_the_link_from_an_agent_to_a_pool_is_reported(client):
     host = client.iterate("hsa_amd_agent_iterate_memory_pools", client.cpu)[0]
     info = client.hsa.hsa_amd_agent_memory_pool_get_info
     assert out(info, client.gpu, client.pools[0], 0, kind=ctypes.c_uint32) == 1  # allowed by default

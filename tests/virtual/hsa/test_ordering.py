@@ -23,7 +23,7 @@ def kernels(client, module, count, **fields):
 
 
 def start_times(client, queue, packets, signals):
-    """The packets by the order in which they were started, as the queue's profile tells it."""
+    """The packets by the order in which they were started, as the queue's profile reports it."""
     assert client.hsa.hsa_amd_profiling_set_profiler_enabled(queue.address, 1) == 0
     queue.submit(*packets)
     for signal in signals:

@@ -28,7 +28,7 @@ def run(client, queue, module, name, format, *values, grid=ONE_WAVE, workgroup=O
     return 0
 
 
-def test_a_kernel_reads_its_packet_where_it_lies_in_the_queue(client, queue):
+def test_a_kernel_reads_its_packet_in_the_queue(client, queue):
     module = client.load("clang/c_kern.gfx942.hsaco")
     grid, workgroup = (130, 70, 3), (16, 8, 2)
     words = client.upload(np.zeros(16, np.uint32))

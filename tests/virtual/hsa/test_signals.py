@@ -95,7 +95,7 @@ def test_a_store_ends_a_wait(client, library, how):
     thread.join()
 
 
-def test_waiting_for_any_tells_which_and_its_value(client):
+def test_waiting_for_any_returns_which_and_its_value(client):
     signals = [client.signal(1), client.signal(-9), client.signal(1)]
     value = ctypes.c_int64()
     arrays = (ctypes.c_uint64 * 3)(*signals), (ctypes.c_uint32 * 3)(LT, LT, LT), (ctypes.c_int64 * 3)(1, 1, 1)
@@ -146,7 +146,7 @@ def test_an_asynchronous_function_is_called(client):
     assert done.wait(10)
 
 
-def test_a_destroyed_signal_is_none_and_reads_like_freed_memory(client):
+def test_a_destroyed_signal_is_invalid_and_reads_like_freed_memory(client):
     signal = out(client.hsa.hsa_signal_create, 1, 0, None)
     assert client.hsa.hsa_signal_destroy(signal) == 0
     assert client.hsa.hsa_signal_destroy(signal) == 0x1006

@@ -105,7 +105,7 @@ def test_global(mnemonic, address, offset, form, data):
         index = data.draw(st.sampled_from([0, 4, 0x7FFFFFFC, 0x80000000, 0xFFFFFFFF]))
         base = (target - index) % EVERYTHING
         state.write_vgpr(0, np.full((1, 1), index, np.uint32))
-        # In the second form the first wave stands at a sound address, so that the waves' bases lie apart.
+        # In the second form the first wave is at a sound address, so that the waves' bases are apart.
         sound = (start + 64 - offset - index) % EVERYTHING
         state.write_sgpr64(8, base if form == "base" else np.array([[sound], [base]], np.uint64))
         saddr = 8
@@ -211,7 +211,7 @@ BUFFER |= {"buffer_atomic_add": 4}
 @tried_often
 @given(address=near_an_edge, index=st.sampled_from([0, 4, 0x7FFFFFFC, 0xFFFFFFF0]), is_same=st.booleans())
 def test_buffers(mnemonic, address, index, is_same):
-    """A descriptor holds 48 bits of its base, so an address lies below 2**48 + 2**33."""
+    """A descriptor holds 48 bits of its base, so an address is below 2**48 + 2**33."""
     base = (address - index) % (1 << 48)
     base -= base % 4
     other = (start + 64 - index) % (1 << 48) if is_same is False else base
@@ -223,7 +223,7 @@ def test_buffers(mnemonic, address, index, is_same):
     state.write_sgpr(11, 0)
     state.write_vgpr(0, np.full((1, 1), index, np.uint32))
     run_it = lambda: run(state, mnemonic, "MUBUF", vaddr=0, vdata=20, srsrc=8, offen=1, soffset=128)  # noqa: E731
-    if other + index < start:  # the base of the sound wave wrapped round at 48 bits, so it is not sound
+    if other + index < start:  # the base of the sound wave wrapped around at 48 bits, so it is not sound
         return
     expect(state, run_it, base + index, BUFFER[mnemonic])
 

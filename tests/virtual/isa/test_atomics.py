@@ -118,7 +118,7 @@ def test_a_misaligned_atomic_is_a_fault_that_names_the_first_lane(memory):
         run_code(state, ADD)
     fault = raised.value
     assert fault.kind is FaultKind.ILLEGAL_ADDRESS
-    assert fault.description == "an atomic of 4 bytes at an address that is no multiple of 4"
+    assert fault.description == "an atomic of 4 bytes at an address that is not a multiple of 4"
     assert (fault.lane, fault.address) == (9, address + 38)
     assert fault.instruction == "global_atomic_add v[0:1], v2, off"
 

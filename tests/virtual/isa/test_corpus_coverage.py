@@ -1,4 +1,4 @@
-"""The tests of this folder cover every instruction that the corpus holds, whoever made it."""
+"""The tests of this folder cover every instruction that is in the corpus."""
 
 from __future__ import annotations
 

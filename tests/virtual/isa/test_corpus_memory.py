@@ -24,12 +24,12 @@ EXEC = {
 }
 WAVES, STRIDE = 2, 16  # a workgroup a wave; each lane has bytes of its own
 LDS_BYTES = 64 * STRIDE + 256
-# which 16 bytes a lane has: a permutation, so that neighbours do not lie side by side
+# which 16 bytes a lane has: a permutation, so that neighbours are not side by side
 PLACES = np.stack([np.random.default_rng(wave).permutation(64) for wave in range(WAVES)])
 
 
 class Access(NamedTuple):
-    """`spots`: bytes from the lane's place where each register's value lies; `size` bytes each."""
+    """`spots`: bytes from the lane's place where each register's value is; `size` bytes each."""
 
     text: str
     code: str

@@ -328,7 +328,7 @@ def test_arithmetic_of_the_corpus(row, exec_name):
     run_code(state, row.code)
     with np.errstate(all="ignore"):
         expected = row.function(*operands)
-    if accumulates:  # the destination's old value is no sentinel
+    if accumulates:  # the destination's old value is not a sentinel
         expected = np.where(lanes, expected, operands[-1])
         lanes = np.ones_like(lanes)
     assert_same(result_in(state, kind.lstrip("~")), expected, lanes, units=int(kind[0] == "~"))
@@ -387,7 +387,7 @@ def test_v_mad_u64_u32_adds_a_product_and_reports_the_carry(exec_name):
 
 
 @pytest.mark.parametrize("exec_name", EXEC)
-def test_v_mbcnt_counts_the_bits_below_each_lane_whatever_exec_says(exec_name):
+def test_v_mbcnt_counts_the_bits_below_each_lane_regardless_of_exec(exec_name):
     state, (added,), lanes = started(["u32"], EXEC[exec_name])
     mask = 0xF0F0_A5A5_8000_0001
     state.write_sgpr64(10, mask)

@@ -1,4 +1,4 @@
-"""The decoder agrees with LLVM 19, and refuses what is no instruction."""
+"""The decoder agrees with LLVM 19, and refuses bytes that are not an instruction."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ def test_code_that_ends_early_decodes_or_raises_the_decode_error(code):
         ((0x800000FF,), "SOP2", "the code ends within the SOP2 instruction 0x800000ff"),
     ],
 )
-def test_what_is_no_instruction_is_refused_with_word_address_and_format(words, format_name, message):
+def test_bytes_that_are_not_an_instruction_are_refused_with_word_address_and_format(words, format_name, message):
     with pytest.raises(UnknownInstruction) as raised:
         decode(bytes(8) + encode(*words), 8, address=0x1108)
     assert str(raised.value) == message

@@ -45,7 +45,7 @@ class Places:
         self.state.write_vgpr64(0, np.asarray(addresses).astype(np.uint64).reshape(1, 64))
 
     def expected(self, offset: int, dtype) -> np.ndarray:
-        """The value of `dtype` that lies `offset` bytes from each lane's address."""
+        """The value of `dtype` at `offset` bytes from each lane's address."""
         size = np.dtype(dtype).itemsize
         own = np.ascontiguousarray(self.state.scratch[:, 0].T).view(np.uint8)
         sources = [

@@ -50,7 +50,7 @@ def test_pull_reads_zero_from_a_lane_that_is_off(state):
     assert np.array_equal(lanes_of(state, 4), expected)
 
 
-def test_push_gives_the_highest_sender_and_zero_where_nobody_sends(state):
+def test_push_gives_the_highest_sender_and_zero_without_one(state):
     fill(state, 0, LANES // 3 * 4)
     fill(state, 2, both_waves())
     run_code(state, PUSH)

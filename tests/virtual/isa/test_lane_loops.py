@@ -166,5 +166,5 @@ def test_what_leaves_its_bounds_is_declined_whole(dtype):
     assert lane_loops.gather(memory, 16, indices, 2, bounds=(4, 16, 16 + 64 * 4)) is not None
     assert lane_loops.gather(memory, 16, indices, 2, lanes=lanes, bounds=(4, 16, 16 + 60 * 4)) is not None
     assert lane_loops.scatter(memory, 16, indices, values, (1, 64), 2, lanes=lanes, bounds=(4, 16, 16 + 60 * 4))
-    nobody = np.zeros_like(lanes)
-    assert not lane_loops.gather(memory, 16, indices, 2, lanes=nobody, bounds=(4, 0, 0)).any()
+    no_lane = np.zeros_like(lanes)
+    assert not lane_loops.gather(memory, 16, indices, 2, lanes=no_lane, bounds=(4, 0, 0)).any()

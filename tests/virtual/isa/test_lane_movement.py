@@ -198,7 +198,7 @@ def test_readlane_counts_lanes_modulo_64_and_ignores_exec(lane):
     assert per_wave(state.read_sgpr(5)) == LANES[:, lane % 64].tolist()
 
 
-def test_writelane_writes_one_lane_whatever_exec_says():
+def test_writelane_writes_one_lane_regardless_of_exec():
     state = state_with((1, LANES))
     state.write_exec(np.zeros((1, 64), bool))
     state.write_sgpr(6, 42)

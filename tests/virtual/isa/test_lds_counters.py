@@ -1,4 +1,4 @@
-"""ds_append and ds_consume count active lanes; ds_condxchg32 exchanges what asks for it."""
+"""ds_append and ds_consume count active lanes; ds_condxchg32 exchanges where a bit requests it."""
 
 from __future__ import annotations
 

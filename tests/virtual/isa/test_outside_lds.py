@@ -1,4 +1,4 @@
-"""Outside a workgroup's LDS: reads give zero, writes are dropped, atomics do both; or, asked for, it is a fault."""
+"""Outside a workgroup's LDS: reads give zero, writes are dropped, atomics do both; by a setting it is a fault."""
 
 from __future__ import annotations
 
@@ -134,7 +134,7 @@ def test_the_same_holds_through_generic_addresses(memory, code, register):
     assert register is None or not lanes_of(state, register).any()
 
 
-def test_an_access_that_lies_partly_outside_counts_as_outside(memory):
+def test_an_access_that_is_partly_outside_counts_as_outside(memory):
     state = filled(memory, np.full(64, LDS_SIZE - 8))
     before = state.lds.copy()
     run(state, "ds_write_b128", "DS", addr=ADDRESS, data0=DATA0)
@@ -154,10 +154,10 @@ def test_a_misaligned_atomic_is_a_fault_there_too(memory):
     state = filled(memory, np.full(64, 0xF00002))
     with pytest.raises(DeviceFault) as raised:
         run(state, "ds_add_u32", "DS", addr=ADDRESS, data0=DATA0)
-    assert raised.value.description == "an atomic of 4 bytes at an address that is no multiple of 4"
+    assert raised.value.description == "an atomic of 4 bytes at an address that is not a multiple of 4"
 
 
-def test_accesses_outside_are_counted_by_lane_and_the_first_is_told(memory):
+def test_accesses_outside_are_counted_by_lane_and_the_first_is_reported(memory):
     state = filled(memory, np.where(LANES == 50, 0xF00000, 0))
     run(state, "ds_read_b32", "DS", addr=ADDRESS, vdst=RESULT, offset0=4)
     run(state, "ds_read_b32", "DS", addr=ADDRESS, vdst=RESULT)

@@ -56,7 +56,7 @@ def test_an_index_with_a_flaw_anywhere_has_no_pattern(name):
     assert name == "a step that changes" or found is None
 
 
-def test_indices_that_wrap_round_have_no_pattern():
+def test_indices_that_wrap_around_have_no_pattern():
     assert find((LANE + 0xFFFFF000).astype(np.uint32)) is None
 
 
@@ -97,7 +97,7 @@ def load(state, count: int = 1) -> list[np.ndarray]:
 
 @pytest.mark.parametrize("name", [*REGULAR, *IRREGULAR])
 @pytest.mark.parametrize("count", [1, 2, 4])
-def test_loads_get_what_lies_there(memory, words, name, count):
+def test_loads_get_the_values_in_memory(memory, words, name, count):
     address, values = words
     indices = {**REGULAR, **IRREGULAR}[name]
     state = state_with_index(memory, address, indices)
@@ -141,7 +141,7 @@ def test_a_loop_may_move_an_index_by_a_uniform_amount(memory, words, distance):
     assert np.array_equal(lanes_of(state, 2), moved)
 
 
-def test_a_moved_index_that_wraps_round_is_the_sum_in_32_bits(memory, words):
+def test_a_moved_index_that_wraps_around_is_the_sum_in_32_bits(memory, words):
     address, _ = words
     indices = REGULAR["consecutive"]
     state = state_with_index(memory, address, indices)

@@ -1,4 +1,4 @@
-"""SMEM: each wave loads, stores and modifies memory once, whatever EXEC says."""
+"""SMEM: each wave loads, stores and modifies memory once, regardless of EXEC."""
 
 from __future__ import annotations
 

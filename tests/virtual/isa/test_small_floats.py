@@ -86,7 +86,7 @@ def nearest_code(kind: str, value: float, saturate: bool) -> int:
 
 
 def samples(kind: str) -> np.ndarray:
-    """Edge values, every value of the format, the middle between neighbours, and what lies just beside that."""
+    """Edge values, every value of the format, the middle between neighbours, and the values just beside it."""
     values = all_values(kind)[:128].astype(np.float64)
     middles = (values[1:] + values[:-1]) / 2
     top = 2 * values[-1] - values[-2]

@@ -204,7 +204,7 @@ def test_a_fault_shows_its_address_as_an_unsigned_number(state):
 
 
 @pytest.mark.parametrize("shape", [(1, 64), (WAVES, 1), (WAVES, 64)])
-def test_the_active_lanes_of_a_wave_lie_side_by_side_however_exec_and_group_were_given(state, shape):
+def test_the_active_lanes_of_a_wave_are_side_by_side_for_any_exec_and_group(state, shape):
     bits = np.zeros(shape, np.bool_)
     bits[:, :1] = True
     for group in (None, np.arange(WAVES).reshape(-1, 1) > 0):

@@ -1,4 +1,4 @@
-"""s_setvskip: while VSKIP is set no vector instruction is executed, whatever EXEC says."""
+"""s_setvskip: while VSKIP is set no vector instruction is executed, regardless of EXEC."""
 
 from __future__ import annotations
 

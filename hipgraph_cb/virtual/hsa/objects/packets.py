@@ -67,7 +67,7 @@ def read_dispatch(runtime: HsaRuntime, queue: Queue, slot: int) -> Dispatch:
     """The dispatch that the packet at `slot` describes.
 
     Raises:
-        PacketError: it is malformed, or asks for what the device or the kernel does not have.
+        PacketError: it is malformed, or needs what the device or the kernel does not have.
     """
     packet = DispatchPacket.from_address(slot)
     kernel = _kernel(runtime, queue, packet)
@@ -161,7 +161,7 @@ def is_satisfied(runtime: HsaRuntime, slot: int) -> bool:
     if any(signal not in runtime.signals for signal in signals):
         return True
     values = [runtime.signals.load(signal) == 0 for signal in signals]
-    # A null signal is no dependency. An OR with none but null signals waits for nothing.
+    # A null signal is not a dependency. An OR with none but null signals waits for nothing.
     return all(values) if kind == BARRIER_AND else any(values) or not values
 
 

@@ -14,7 +14,7 @@ GRANULE = 4096
 
 @dataclass
 class PoolAllocation:
-    """`size` bytes of a pool at `address`, exactly as they were asked for.
+    """`size` bytes of a pool at `address`, exactly as they were requested.
 
     Attributes:
         agents: handles of those that were allowed to access it, beside the owner.

@@ -2,8 +2,8 @@
 
 The program owns a slot until its header says a valid type, the packet processor from then on until it has made the type
 invalid again. Packets are taken in order; those that no barrier bit or barrier packet holds back may overlap, so a
-seeded random choice among a window of them decides which is done next. Memory is the same for everybody, so fences
-have nothing left to do.
+seeded random choice among a window of them decides which is done next. All see the same memory, so fences
+do nothing.
 """
 
 from __future__ import annotations
@@ -157,7 +157,7 @@ class Queue:
         structure = self.structure
         index = structure.read_dispatch_id
         # A bell names the last packet that is ready; of several threads the one that is ahead may ring first. Slots
-        # beyond the ring are not ready, whatever the indices say.
+        # beyond the ring are not ready, even if the indices say so.
         self._rung = max(self._rung, (self._doorbell.value + 1) & _NO_BELL)
         end = min(structure.write_dispatch_id, self._rung, index + self.size)
         found: list[int] = []
@@ -192,7 +192,7 @@ class Queue:
             self._fail(index, Status.MEMORY_FAULT, str(error), error.address)
         except PacketError as error:
             self._fail(index, error.status, str(error), None)
-        except Exception as error:  # noqa: BLE001 - whatever it is, the queue's callback reports it
+        except Exception as error:  # noqa: BLE001 - the queue's callback reports any error
             self._fail(index, Status.ERROR, "".join(traceback.format_exception(error)).rstrip(), None)
         # No empty step at the end: it would take a number from the generator at an unpredictable time.
         self._next = self._candidates() if self.is_active else []
@@ -236,7 +236,7 @@ class Queue:
                 runtime.signal_changed()
 
     def _fail(self, index: int, status: Status, text: str, address: int | None) -> None:
-        """The queue does nothing more. Its read index stands at the packet that failed."""
+        """The queue does nothing more. Its read index is at the packet that failed."""
         runtime = self._runtime
         with runtime.gate.lock:
             self.is_active = False

@@ -75,7 +75,7 @@ class Signals:
         return AmdSignal.from_address(self.check(handle))
 
     def load(self, handle: int) -> int:
-        """The value, which anybody may change at any time."""
+        """The value, which any thread may change at any time."""
         return ctypes.c_int64.from_address(self.check(handle) + SIGNAL_VALUE).value
 
     def decrement(self, handle: int) -> None:

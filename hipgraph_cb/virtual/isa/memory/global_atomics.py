@@ -136,11 +136,11 @@ def refuse_misaligned(state: State, instruction: Instruction, addresses: Address
     """An atomic must lie at a multiple of its size.
 
     Raises:
-        DeviceFault: some active lane's address is no multiple of `size`.
+        DeviceFault: some active lane's address is not a multiple of `size`.
     """
     selected = active_only(state, addresses)
     if not (selected & (size - 1)).any():
         return
     lanes = state.full((addresses & (size - 1)).astype(np.bool_)) & state.active_bits()
-    description = f"an atomic of {size} bytes at an address that is no multiple of {size}"
+    description = f"an atomic of {size} bytes at an address that is not a multiple of {size}"
     raise state.fault(instruction, description, kind=FaultKind.ILLEGAL_ADDRESS, lanes=lanes, addresses=addresses)

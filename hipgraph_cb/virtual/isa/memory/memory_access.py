@@ -121,7 +121,7 @@ def _as_rows(values: NDArray[Number]) -> NDArray[Number]:
 
 
 def misaligned(offsets: Addresses) -> bool:
-    """Whether any offset is no multiple of four."""
+    """Whether any offset is not a multiple of four."""
     return bool(np.bitwise_or.reduce(offsets, axis=None) & 3)
 
 

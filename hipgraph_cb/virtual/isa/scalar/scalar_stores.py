@@ -136,7 +136,7 @@ def _operand(state: State, waves: NDArray[np.int64], register: int, width: int) 
 def _refuse_misaligned(state: State, instruction: Instruction, places: _Places, size: int) -> None:
     wrong = np.flatnonzero(places.addresses & (size - 1))
     if len(wrong):
-        description = f"an atomic of {size} bytes at an address that is no multiple of {size}"
+        description = f"an atomic of {size} bytes at an address that is not a multiple of {size}"
         lanes = np.arange(state.waves).reshape(-1, 1) == places.waves[wrong[0]]
         where = np.full((1, 1), places.addresses[wrong[0]], np.int64)
         raise state.fault(instruction, description, kind=FaultKind.ILLEGAL_ADDRESS, lanes=lanes, addresses=where)

@@ -1,4 +1,4 @@
-"""One GPU, two libraries: what was made through HIP is there for HSA, and the other way round."""
+"""One GPU, two libraries: what was made through HIP is there for HSA, and vice versa."""
 
 from __future__ import annotations
 
@@ -30,12 +30,12 @@ def run_saxpy(client, module, queue, y, x):
     assert client.wait(done) == 0
 
 
-def test_both_doors_lead_to_the_same_machine(hip, library):
+def test_both_libraries_lead_to_the_same_machine(hip, library):
     assert install(["gfx942"]).machine is library.machine
     assert install_hsa(["gfx942"]) is library
 
 
-def test_other_devices_are_refused_at_either_door(hip):
+def test_other_devices_are_refused_by_either_library(hip):
     with pytest.raises(FailedPreconditionError, match="this process already has virtual GPUs"):
         install_hsa(["gfx90a"])
 
@@ -82,7 +82,7 @@ def test_a_failing_hip_kernel_leaves_queues_working(hip, client, module, queue):
     assert set(client.read(y, COUNT, np.float32)) == {4.0}
 
 
-def test_work_of_both_doors_is_interleaved_on_one_worker(hip, client, module, queue, library):
+def test_work_of_both_libraries_is_interleaved_on_one_worker(hip, client, module, queue, library):
     y = client.upload(np.zeros(COUNT, np.float32))
     for _ in range(10):
         run_saxpy(client, module, queue, y, y)
@@ -91,7 +91,7 @@ def test_work_of_both_doors_is_interleaved_on_one_worker(hip, client, module, qu
     assert len(library.machine.gpus) == 1
 
 
-def test_calls_are_counted_and_failed_at_their_own_door(client, library):
+def test_calls_are_counted_and_failed_in_their_own_library(client, library):
     with library.count_calls() as count, library.inject("hsa_signal_create", 2, 0x1008) as injection:
         out(client.hsa.hsa_signal_create, 1, 0, None)
         handle = ctypes.c_uint64()

@@ -72,7 +72,7 @@ def test_code_that_ends_early_decodes_or_raises_the_decode_error(code):
     [
         ((0xBE80FF00,), "SOP1", "gfx942 has no SOP1 opcode 255 (in 0xbe80ff00)"),
         ((0xD3AD0000, 0), "VOP3P", "gfx942 has no VOP3P opcode 45 (in 0xd3ad0000)"),  # gfx950's f8f6f4 matrix multiply
-        ((0xDC00C000, 0), "FLAT", "0xdc00c000 is a FLAT instruction of no known segment"),
+        ((0xDC00C000, 0), "FLAT", "0xdc00c000 is a FLAT instruction of an unknown segment"),
         ((0xC4000000, 0), None, "0xc4000000 belongs to no instruction format of gfx942"),  # EXP: there are no exports
         ((0xD1FD0000,), "VOP3", "the code ends within the VOP3 instruction 0xd1fd0000"),
         ((0x800000FF,), "SOP2", "the code ends within the SOP2 instruction 0x800000ff"),

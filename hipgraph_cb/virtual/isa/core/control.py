@@ -18,7 +18,7 @@ class ControlFlow:
 
 @dataclass(frozen=True)
 class Branch(ControlFlow):
-    """Go to `target`; every wave of the group does."""
+    """Every wave of the group goes to `target`."""
 
     target: int
 

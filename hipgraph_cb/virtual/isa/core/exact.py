@@ -6,7 +6,7 @@ f32: the product of two f32 is exact in f64. Adding in f64 and narrowing rounds 
 sum was inexact and its tail is exactly half a unit of the f32 result. Such lanes are found by one shift and one
 minimum, and only they are done again with the f64 sum rounded to odd (S. Boldo, G. Melquiond: "Emulation of a FMA and
 correctly rounded sums: proved algorithms using rounding to odd", 2008). f64: the algorithm of the same paper; operands
-whose exponents leave no room for it go through exact rational arithmetic.
+whose exponents do not allow it go through exact rational arithmetic.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ def _fma32(a: NDArray[np.float32], b: NDArray[np.float32], c: NDArray[np.float32
     np.multiply(a, b, out=total, dtype=_F64)
     np.add(total, c, out=total)
     result = total.astype(_F32)
-    # From here on the memory of the sum serves for the tests: what stays in the cache is what counts.
+    # From here on the memory of the sum is reused for the tests, since it is in the cache.
     tails = total.view(_I64)
     np.left_shift(tails, _TAIL, out=tails)
     is_doubtful = np.minimum.reduce(tails.reshape(-1)) == _HALF_TAIL or _has_denormal(result, total)
@@ -62,7 +62,7 @@ def _has_denormal(values: NDArray[np.float32], scratch: NDArray[np.float64]) -> 
 
 
 def _is_certainly_exact(a: Any, b: Any, c: Any, result: NDArray[np.float32]) -> bool:
-    """Whether no bit of any term lies so low that an f64 could not hold it in the sum.
+    """Whether an f64 can hold the lowest bit of every term in the sum.
 
     With a factor of few bits that is equal in all lanes, as in y += 2.5 * x, and where a sum nearly cancels, as in the
     steps of a division, half-way sums abound, but are exact.
@@ -84,7 +84,7 @@ def _lowest_bit(values: NDArray[np.float32]) -> int:
 
 
 def _round_doubtful(operands: tuple[Any, ...], result: NDArray[np.float32]) -> None:
-    """Redo the lanes whose f64 sum lies half-way or whose result is denormal, unless that sum is exact.
+    """Redo the lanes whose f64 sum is half-way or whose result is denormal, unless that sum is exact.
 
     An exact sum minus one term is the other; of an inexact one the larger term leaves the smaller with its error.
     A result of zero is never wrong: a sum so small has few enough bits to be exact, or is far from half a unit.

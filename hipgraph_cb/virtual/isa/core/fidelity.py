@@ -12,7 +12,7 @@ _APPROXIMATE = re.compile(
 
 
 def is_approximate(mnemonic: str) -> bool:
-    """Whether the result may differ from hardware's; why stands in `DIFFERENCES`."""
+    """Whether the result may differ from hardware's; why is in `DIFFERENCES`."""
     return _APPROXIMATE.fullmatch(mnemonic) is not None
 
 
@@ -23,7 +23,7 @@ DIFFERENCES = MappingProxyType(
             "hardware reads 1-ulp tables, so the last bit may differ"
         ),
         "stochastic rounding": (
-            "v_cvt_sr_* adds the upper 20 (bf8: 21) bits of the random number to what the format has no room for and "
+            "v_cvt_sr_* adds the upper 20 (bf8: 21) bits of the random number to the bits that the format drops and "
             "rounds towards zero; below the smallest normal number hardware may place these bits otherwise"
         ),
         "formatted buffers": (
@@ -41,7 +41,7 @@ DIFFERENCES = MappingProxyType(
             "steps of 512 bytes, all of which a kernel may use. HIPGRAPH_CB_VIRTUAL_LDS_BOUNDS=fault makes it a fault"
         ),
         "events in graphs": (
-            "a graph waits for the events of its wait nodes before it starts, and an event that it records stands for "
+            "a graph waits for the events of its wait nodes before it starts, and an event that it records means "
             "the whole launch until the node has run; on hardware only the nodes behind wait"
         ),
         "faults": "a fault ends the launch and what is behind it on the stream, and the device stays usable; on "
@@ -51,7 +51,7 @@ DIFFERENCES = MappingProxyType(
             "packets that nothing orders start in a seeded order, within a window of 16; the read index moves on when "
             "a packet is done; a failed packet makes its queue inactive, with the read index at that packet"
         ),
-        "HSA access": "every GPU reaches every pool, whatever hsa_amd_agents_allow_access was told",
+        "HSA access": "every GPU reaches every pool, regardless of hsa_amd_agents_allow_access",
         "host memory": (
             "kernels reach device, pinned and managed memory, and registered memory by its device pointer, which leads "
             "to a copy that is brought up to date before a kernel and taken over after it"

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 VGPR_BASE = 256  # a 9-bit source code of VGPR_BASE + n is vector register n
-LITERAL = 255  # the source code that stands for the literal behind the instruction
+LITERAL = 255  # the source code of the literal behind the instruction
 DPP = 250
 SDWA = 249
 

@@ -1,8 +1,8 @@
-"""Passes over the lanes of registers for which numpy needs several, in machine code: `lane_loops.c`, built beforehand.
+"""Passes over the lanes of registers for which numpy needs several, in machine code: `lane_loops.c`, already built.
 
 They are an accelerator and no second meaning of any instruction: each does what a few lines of numpy say, bit for bit
-(a NaN may have other payload bits), and every caller has those lines for whoever cannot run them. A function here
-returns None, and has done nothing, when it cannot: another processor than x86-64 with AVX2 and FMA, another
+(a NaN may have other payload bits), and every caller has those lines as a fallback. A function here
+returns None, and has done nothing, when it cannot run: another processor than x86-64 with AVX2 and FMA, another
 interpreter than CPython with its lock, arrays that are not rows of neighbouring lanes, a place out of bounds.
 
 The calls keep the interpreter's lock. They last some microseconds, and getting the lock back would take longer.
@@ -44,7 +44,7 @@ _INDEX_SIZES: dict[Any, int] = {np.dtype(np.uint32): 4, np.dtype(np.int64): 8}
 _Extent = ctypes.c_uint64 * 2
 
 Bounds = tuple[int, int, int]
-"""So many bytes at each chosen place must lie among those from the second to (not including) the third."""
+"""(size, start, end): `size` bytes at each chosen place must be in the bytes from `start` to (not including) `end`."""
 UNCHECKED: Bounds = (0, 0, 0)
 
 
@@ -55,7 +55,7 @@ def _load() -> ctypes.PyDLL | None:
         return None
     try:
         library = ctypes.PyDLL(str(LIBRARY))
-    except OSError:  # the file system it lies on may not hold code
+    except OSError:  # its file system may be mounted noexec
         return None
     for name, argument_types in _ARGUMENTS.items():
         getattr(library, name).argtypes = argument_types
@@ -130,7 +130,7 @@ def gather(
         indices: uint32, or int64 not below 0.
         rows: an offset a wave that is added to its places, [waves, 1].
         lanes: which lanes, [waves, 64]; None for all.
-        bounds: checked without `rows`; None is returned where a chosen lane keeps not to them.
+        bounds: checked without `rows`; None is returned where a chosen lane is out of bounds.
     """
     item = _INDEX_SIZES.get(indices.dtype)
     if LOOPS is None or item is None:

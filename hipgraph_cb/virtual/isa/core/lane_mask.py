@@ -1,4 +1,4 @@
-"""One bit a lane of every wave, kept as booleans until somebody wants the number."""
+"""One bit a lane of every wave, kept as booleans until the number is read."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """What happens outside a workgroup's LDS: a read gives zero, a write is dropped, an atomic does neither.
 
-That is what hardware does, and kernels of real libraries count on it. An access that lies partly outside counts as
+That is what hardware does, and kernels of real libraries count on it. An access that is partly outside counts as
 outside; each address of a two-address instruction counts for itself. Programs that mean to stay inside can have such
 accesses refused (see `VirtualSettings.lds_bounds`).
 """

@@ -22,7 +22,7 @@ class Pattern:
 
     Attributes:
         low, high: the lowest and the highest index.
-        is_injective: no index occurs twice, whatever follows (False when that is not obvious).
+        is_injective: no index occurs twice (False when that is not obvious).
     """
 
     __slots__ = ("high", "is_injective", "low", "sizes", "start", "steps")
@@ -128,7 +128,7 @@ def _agrees(pattern: Pattern, indices: NDArray[Any]) -> bool:
 
 
 def _line(first: int, size: int, step: int, dtype: np.dtype[Any]) -> NDArray[Any]:
-    """first, first + step, ... in arithmetic that wraps round like the values'."""
+    """first, first + step, ... in arithmetic that wraps around like the values'."""
     steps = np.arange(size, dtype=dtype)
     steps *= np.int64(step).astype(dtype)
     steps += np.int64(first).astype(dtype)

@@ -3,7 +3,7 @@
 A *compiler* is registered under mnemonics. It is called once per instruction of a kernel with the decoded instruction
 and a `CompileContext`, and returns what the scheduler runs:
 
-* a `Step`: a closure over the operands, called once per chunk of waves that stand at that PC;
+* a `Step`: a closure over the operands, called once per chunk of waves at that PC;
 * a `ControlFlow` value (see `control.py`): what ends a basic block;
 * None: nothing to do (a wait, a nop).
 
@@ -84,12 +84,12 @@ def semantics(*mnemonics: str) -> Callable[[_CompilerT], _CompilerT]:
 
 
 def compiler_of(mnemonic: str) -> Compiler | None:
-    """The compiler registered for `mnemonic`, or None for an instruction that is not implemented."""
+    """The compiler registered for `mnemonic`, or None if not implemented."""
     return _COMPILERS.get(mnemonic)
 
 
 def home_of(mnemonic: str) -> str | None:
-    """The module that registers `mnemonic`, whose name it may make of parts; None for what is not implemented."""
+    """The module that registers `mnemonic`, whose name it may make of parts; None if not implemented."""
     return _HOMES.get(mnemonic)
 
 

@@ -1,8 +1,8 @@
-"""Arithmetic rounded up, down or towards zero, as the MODE register may demand; numpy only rounds to nearest.
+"""Arithmetic rounded up, down or towards zero, as the MODE register may say; numpy only rounds to nearest.
 
 f16 and f32: the exact value, or an f64 rounded to odd in its place, is narrowed to nearest and put right by a
 neighbour (see `exact.odd_sum` for why that is sound). f64: each lane is compared with exact rational arithmetic, which
-is slow and rarely wanted.
+is slow and rarely used.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ def directed(name: str, kind: str, mode: int) -> Function:
 
 
 def _settled(parts: tuple[Any, Any], mode: int) -> NDArray[np.float64]:
-    """The sum of two f64, rounded to odd; an exact zero gets the sign that `mode` gives it. `None` stands for none."""
+    """The sum of two f64, rounded to odd; an exact zero gets the sign that `mode` gives it. `None` is no addend."""
     first, second = parts
     if second is None:
         return np.asarray(first, _F64)
@@ -107,7 +107,7 @@ def _directed64(name: str, mode: int) -> Function:
 
 
 def corrected(nearest: float, exact: Fraction, mode: int) -> float:
-    """`nearest` or the neighbour that lies on the side of `exact` which `mode` wants."""
+    """`nearest` or its neighbour, on the side of `exact` that `mode` needs."""
     if np.isinf(nearest):
         above, below = nearest > 0, nearest < 0
     else:

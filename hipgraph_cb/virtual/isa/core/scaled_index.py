@@ -1,4 +1,4 @@
-"""A 64-bit address that is known to be base + (index << shift), kept in these parts until somebody wants the number.
+"""A 64-bit address that is known to be base + (index << shift), kept in these parts until the number is read.
 
 Nearly every access of a compiled kernel is to `array[i]` with a 32-bit `i`. Keeping the parts saves the 64-bit
 arithmetic, and the access can be checked and made with the index alone.

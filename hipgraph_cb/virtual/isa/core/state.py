@@ -5,7 +5,7 @@ a value per wave (waves, 1), a pattern over lanes (1, 64). A scalar register is 
 waves, else a uint32 array (waves, 1). A lane mask (VCC, EXEC, what saveexec stored) is a bool array that broadcasts to
 [waves, 64] and becomes a number only when it is read as one.
 
-**Register arrays are immutable.** Registers share them, so whoever writes makes a new array.
+**Register arrays are immutable.** Registers share them, so a write makes a new array.
 
 Writes go to the lanes of `active`: EXEC of those waves that the scheduler currently runs. `active` is None when that is
 every lane, and then nothing is masked.
@@ -109,7 +109,7 @@ class State:
 
     Attributes:
         memory: the device's memory.
-        placement: where the waves stand in the grid, and which kernel they run.
+        placement: where the waves are in the grid, and which kernel they run.
         waves: number of waves in the chunk.
         active: bool [waves, 64] of the lanes that execute now, or None for all.
         lds: uint8 [groups, stride], one row a workgroup; `lds_size` bytes of a row exist.
@@ -122,7 +122,7 @@ class State:
         mode: those bits of the MODE register that arithmetic depends on (`float_mode.MODE_BITS`).
         live: bool [waves, 1] of the waves that have not ended, or None for all.
         watches_atomics: whether atomics are to find out if they change device memory.
-        atomics_changed: an atomic has changed device memory, or nobody watched.
+        atomics_changed: an atomic has changed device memory, or was not watched.
         clock: what the time instructions return and advance.
     """
 
@@ -137,13 +137,13 @@ class State:
         self.clock = 0
         self.watches_atomics = False
         self.atomics_changed = False
-        # A 64-bit pair is kept as one uint64 array in _wide[low]; the halves then are None until somebody asks.
-        # Both lists have room behind the last register so that neighbours can be looked at without a bound.
+        # A 64-bit pair is kept as one uint64 array in _wide[low]; the halves then are None until they are read.
+        # Both lists have spare entries behind the last register, so neighbours are read without a bound check.
         self._vgpr: list[Vector32 | None] = [_UNWRITTEN] * 514
         self._wide: list[Vector64 | ScaledIndex | None] = [None] * 514
-        # An array plus a distance, which does not wrap round; _vgpr[register] then is None until somebody asks.
+        # An array plus a distance, which does not wrap around; _vgpr[register] then is None until it is read.
         self._moved: list[tuple[Vector32, int] | None] = [None] * 514
-        # A lane mask stands in both registers of its (even) pair; the parity of the register tells the half.
+        # A lane mask is in both registers of its (even) pair; the parity of the register tells the half.
         self._sgpr: list[int | Vector32 | LaneMask] = [UNWRITTEN] * 128
         self._scc: Condition = False
         self._exec: Bits | None = None
@@ -215,7 +215,7 @@ class State:
         self._store64(register, value)
 
     def write_vgpr_all_lanes(self, register: int, value: Vector32) -> None:
-        """Write whatever EXEC says (v_writelane, matrix instructions); waves that do not run keep their value."""
+        """Write regardless of EXEC (v_writelane, matrix instructions); waves that do not run keep their value."""
         if self._group is not None:
             value = np.where(self._group, value, self.read_vgpr(register))
         self._store32(register, value)
@@ -440,7 +440,7 @@ class State:
     def write_exec(self, bits: Bits) -> None:
         """Set EXEC of the waves that run. `bits`: bool, broadcasts to [waves, 64].
 
-        Waves that have ended stay off, whatever is written while all others run.
+        Waves that have ended stay off, also when all others run.
         """
         running = self.running
         if running is not None:
@@ -510,7 +510,7 @@ class State:
         return value
 
     def write_scc(self, value: Condition) -> None:
-        """Set SCC of the waves that run; a `LaneMask` stands for "any bit set", counted only when SCC is read."""
+        """Set SCC of the waves that run; a `LaneMask` means "any bit set", counted only when SCC is read."""
         if self._group is not None:
             new = value.any() if isinstance(value, LaneMask) else value
             value = np.where(self._group, new, self.read_scc())

@@ -1,6 +1,6 @@
 """Which instructions of a target the virtual GPU executes, and which it leaves out on purpose.
 
-The list it is held against is that of the decoder's tables: every opcode of gfx942 that LLVM 19 knows (its disassembler
+It is compared with the list in the decoder's tables: every opcode of gfx942 that LLVM 19 knows (its disassembler
 was given every opcode of every format).
 """
 

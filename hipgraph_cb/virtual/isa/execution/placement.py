@@ -1,4 +1,4 @@
-"""Where the waves of a chunk stand in the grid, and how a place is named in a fault."""
+"""Where the waves of a chunk are in the grid, and how a place is named in a fault."""
 
 from __future__ import annotations
 

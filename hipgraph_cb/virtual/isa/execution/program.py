@@ -28,7 +28,7 @@ __all__ = ["Block", "Program", "program_for"]
 
 CACHE_SIZE = 256
 LONGEST_BLOCK = 128  # instructions; between two blocks a kernel can be stopped
-MODULES = instruction_set.MODULES  # importing them is what registers the compilers
+MODULES = instruction_set.MODULES  # importing them registers the compilers
 
 
 class Block:
@@ -40,8 +40,8 @@ class Block:
         end: offset of what follows the block.
         control: how it ends; None falls through to `end`.
         last: the instruction `control` came from.
-        only_reads: neither memory nor a clock nor another wave is different afterwards.
-        writes: something is, or may be, for another reason than atomics of device memory.
+        only_reads: it changes neither memory nor a clock nor another wave.
+        writes: it does or may change something by other means than atomics of device memory.
     """
 
     __slots__ = ("control", "end", "instructions", "last", "only_reads", "steps", "writes")
@@ -74,7 +74,7 @@ class Program:
         """The block that starts at offset `start`.
 
         Raises:
-            UnknownInstruction: its first instruction cannot be decoded or lies outside the code.
+            UnknownInstruction: its first instruction cannot be decoded or is outside the code.
         """
         block = self.blocks.get(start)
         if block is None:
@@ -134,7 +134,7 @@ class Program:
             return compiler(instruction, self.context)
         except UnsupportedInstruction as error:
             return _refusal_of_form(instruction, error)
-        except Exception as error:  # noqa: BLE001  # raised by its step, so that it is told with its place
+        except Exception as error:  # noqa: BLE001  # raised by its step, so that it is reported with its place
             return _failing(error)
 
     def _note_targets(self, control: ControlFlow, end: int) -> None:

@@ -1,13 +1,13 @@
-"""Runs the waves of a chunk: groups of waves at the same PC, which part at branches and merge where PCs meet.
+"""Runs the waves of a chunk: groups of waves at the same PC, which split at branches and merge where PCs meet.
 
 A group has one MODE too; waves at one PC under different modes are different groups. Of several groups the one at the
 lowest PC runs first, which makes them meet again after an `if` or a loop. A group that takes `PATIENCE` backward
-branches while others wait falls behind those (it may be waiting for them). When a chunk goes on like that with nobody
-else to run, `run` returns SPINNING, and the dispatcher brings in further workgroups.
+branches while others wait falls behind those (it may be waiting for them). When a chunk goes on like that and no
+other group can run, `run` returns SPINNING, and the dispatcher brings in further workgroups.
 
 Most waits are recognised long before: an iteration that changes no memory and leaves every register as it was will be
-followed by the same one until somebody else changes memory. Such a group falls behind at once. Loops with barriers in
-them are told by the number of barriers: workgroups that have passed many more than others fall behind those.
+followed by the same one until another wave changes memory. Such a group falls behind at once. Loops with barriers in
+them are recognised by the number of barriers: workgroups that have passed many more than others fall behind those.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ FIRST_LOOK = 8  # backward branches after which a group is first looked at for w
 POLL_INTERVAL = 64  # instructions between two looks at `interrupted`
 
 Place = tuple[int, int]
-"""Where a group of waves stands: PC and MODE."""
+"""The state that a group of waves shares: PC and MODE."""
 
 
 class Outcome(Enum):
@@ -63,7 +63,7 @@ class Chunk:
         self._state = state
         self._program = program
         self._pc = entry
-        # Members are bool [waves, 1]. `None` stands for every wave that has not ended.
+        # Members are bool [waves, 1]. `None` is every wave that has not ended.
         self._members: Bits | None = None
         self._penalty = 0
         self._programs = {state.mode: program}  # by the MODE that waves run under
@@ -83,7 +83,7 @@ class Chunk:
         """Run until every wave has ended, or until the chunk seems to spin; may be called again then.
 
         Raises:
-            DeviceFault: a wave did what it must not, or `interrupted` returned true (TIMEOUT).
+            DeviceFault: a wave faulted, or `interrupted` returned true (TIMEOUT).
         """
         self._turns += 1
         limit = SPIN_LIMIT * self._turns

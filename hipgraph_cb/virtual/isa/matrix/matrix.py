@@ -32,7 +32,7 @@ Values = NDArray[Any]
 _NAME = re.compile(r"v_s?mf(?:ma|mac)_(f32|f64|i32)_(\d+)x(\d+)x(\d+)(?:_(\d+)b)?_(\w+)")
 
 # (M, result) -> how the lanes [register, lane] of one wave's accumulators are cut into axes, and which order of these
-# axes is [block, row, column]. `-1` stands for the number of blocks.
+# axes is [block, row, column]. `-1` is the number of blocks.
 _ACCUMULATORS: dict[tuple[int, str], tuple[tuple[int, ...], tuple[int, ...]]] = {
     # register 16 * block + 4 * q + s, lane 32 * h + column: row 8 * q + 4 * h + s
     (32, "b32"): ((-1, 4, 4, 2, 32), (0, 1, 3, 2, 4)),
@@ -254,7 +254,7 @@ _BROADCASTS = {
 
 
 def _broadcast(product: Product, instruction: Instruction) -> NDArray[np.int64] | None:
-    """The lanes that give B, where BLGP asks for others than one's own (not for f64, where it negates)."""
+    """The lanes that give B, where BLGP selects other lanes (not for f64, where it negates)."""
     bits = instruction.fields["blgp"]
     if not bits or product.result == "f64":
         return None

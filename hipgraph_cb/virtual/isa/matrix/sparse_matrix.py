@@ -66,7 +66,7 @@ def _compile(instruction: Instruction, context: CompileContext) -> Compiled:
     del context
     product = Product.parse(instruction.mnemonic)
     if instruction.fields["src2"] < VGPR_BASE:
-        raise UnsupportedInstruction("indices that are no vector register")
+        raise UnsupportedInstruction("indices outside the vector registers")
     stored = replace(product, depth=product.depth // 2)  # A as its registers hold it
     left = operand_reader(stored, operand_register(instruction, "src0", 1), product.left, product.rows)
     right = operand_reader(product, operand_register(instruction, "src1", 2), product.right, product.columns)

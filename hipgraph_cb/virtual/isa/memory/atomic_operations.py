@@ -1,8 +1,8 @@
 """What an atomic does to a cell of memory, for many lanes at once, with the result of one serial order.
 
 Lanes take their turn in ascending order. Lanes with different cells don't see each other, so they are taken together:
-round n does the n-th lane of every cell. A cell that more than `CROWD` lanes want is walked alone, all its lanes in one
-go where the operation allows that. An operation nobody reads the old value of goes through numpy's `ufunc.at`.
+round n does the n-th lane of every cell. A cell that more than `CROWD` lanes use is done alone, all its lanes in one
+go where the operation allows that. An operation whose old value is not read goes through numpy's `ufunc.at`.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """MUBUF: loads and stores through a buffer descriptor (CDNA3 ISA, "Buffer addressing").
 
 The descriptor (V#) is four scalar registers: a 48-bit base, a stride, a number of records and flags. What is out of
-its range reads as zero and is not written; what is in range must still lie in live memory. The range counts bytes, or
+its range reads as zero and is not written; what is in range must still be in live memory. The range counts bytes, or
 records where an index is used with a stride. A word of a wider access is checked by itself.
 """
 

@@ -177,7 +177,7 @@ def _compile_narrow_store(instruction: Instruction, context: CompileContext) -> 
 
 @semantics(*(f"flat_atomic_{name}" for name in OPERATIONS))
 def _compile_atomic(instruction: Instruction, context: CompileContext) -> Compiled:
-    """Private memory has no atomics: compilers branch round them."""
+    """Private memory has no atomics: compilers branch around them."""
     del context
     operation = OPERATIONS[instruction.mnemonic.removeprefix("flat_atomic_")]
     addresses = flat_addresses(instruction)

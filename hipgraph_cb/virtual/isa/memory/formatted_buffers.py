@@ -81,7 +81,7 @@ def _load_element(state: State, instruction: Instruction, place: Places, size: i
 
 
 def _selected(components: list[Vector32], selector: int, kind: int) -> Any:
-    """What one DST_SEL code stands for."""
+    """The value that a DST_SEL code selects."""
     one = _U32(1) if kind in texel_formats.INTEGERS else np.float32(1).view(_U32)
     if selector < 4:
         return one if selector == 1 else _U32(0)

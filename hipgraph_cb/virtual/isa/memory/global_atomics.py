@@ -71,12 +71,12 @@ def atomic_step(
 
 
 def data_register(instruction: Instruction, name: str, operation: AtomicOperation) -> int:
-    """The first register of the operands, which stand behind each other."""
+    """The first register of the operands, which are consecutive."""
     return vector_register(instruction, name, operation.size // 4 * operation.operands)
 
 
 def result_register(instruction: Instruction, name: str, operation: AtomicOperation) -> int:
-    """The first register of the old value, if the sc0 bit asks for that."""
+    """The first register of the old value, if the sc0 bit requests it."""
     return vector_register(instruction, name, operation.size // 4 if instruction.fields["sc0"] else 1)
 
 
@@ -88,7 +88,7 @@ def device_atomic(
     source: int,
     need_old: bool,
 ) -> NDArray[Any] | None:
-    """Apply `operation` at the addresses of the active lanes; what they found, or None if nobody wants that.
+    """Apply `operation` at the addresses of the active lanes; what they found, or None if it is not needed.
 
     Raises:
         DeviceFault: an active lane's address is misaligned or not in live memory.
@@ -133,7 +133,7 @@ def write_result(state: State, destination: int, value: NDArray[Any]) -> None:
 
 
 def refuse_misaligned(state: State, instruction: Instruction, addresses: Addresses, size: int) -> None:
-    """An atomic must lie at a multiple of its size.
+    """An atomic must be at a multiple of its size.
 
     Raises:
         DeviceFault: some active lane's address is not a multiple of `size`.

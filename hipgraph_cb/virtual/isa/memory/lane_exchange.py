@@ -51,7 +51,7 @@ def _compile_pull(instruction: Instruction, context: CompileContext) -> Compiled
 
 @semantics("ds_permute_b32")
 def _compile_push(instruction: Instruction, context: CompileContext) -> Compiled:
-    """Lanes that nobody names get zero; of several senders the highest lane wins."""
+    """Lanes that no lane names get zero; of several senders the highest lane wins."""
     del context
     address, offset = instruction.fields["addr"], whole_offset(instruction)
     source, destination = vector_register(instruction, "data0"), vector_register(instruction, "vdst")

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from hipgraph_cb.virtual.isa.core.instruction import Instruction
 
 WORDS = {"b32": 1, "b64": 2, "b96": 3, "b128": 4}
-# The two-address forms: words an access, bytes that one step of an offset field stands for.
+# The two-address forms: words of an access, bytes of one step of an offset field.
 PAIRS = {"2_b32": (1, 4), "2_b64": (2, 8), "2st64_b32": (1, 256), "2st64_b64": (2, 512)}
 NARROW_READS = {
     "u8": Narrow(1),

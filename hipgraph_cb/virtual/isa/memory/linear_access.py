@@ -1,7 +1,7 @@
 """Loads and stores at origin + (index << shift), with a 32-bit index a lane: nearly every access to device memory.
 
 The bounds are checked with the index alone, no 64-bit address is made, and regular indices (see pattern.py) become
-strided copies. Whatever does not fit here (misaligned, not all in one allocation) is refused, and the caller takes the
+strided copies. Other accesses (misaligned, not all in one allocation) are refused, and the caller takes the
 general way, which also finds the culprit of a fault.
 """
 
@@ -39,7 +39,7 @@ class Linear(NamedTuple):
 
     @property
     def reach(self) -> int:
-        """How far the furthest row lies."""
+        """The distance of the furthest row."""
         return 0 if self.rows is None else int(self.rows.max())
 
 
@@ -75,7 +75,7 @@ def from_origins(state: State, origins: NDArray[np.int64], index: Vector32) -> L
     first = int(origins.min())
     reach = int(origins.max()) - first
     if lane_loops.LOOPS is not None:
-        if reach >= 1 << 63:  # the distances between them would wrap round
+        if reach >= 1 << 63:  # the distances between them would wrap around
             return None
         return Linear(first, index, 0, np.broadcast_to(origins - first, (state.waves, 1)))
     if reach + int(index.max()) >= 1 << 32:
@@ -174,7 +174,7 @@ def _scattered(state: State, place: Linear, values: list[Vector32]) -> bool:
 
 
 def _likely_bounds(state: State, place: Linear, count: int) -> lane_loops.Bounds:
-    """That `count` words lie in the allocation that the origin lies in, as nearly all do."""
+    """That `count` words are in the allocation of the origin, as nearly all are."""
     base = state.memory.base
     start, end = state.memory.range_at(base + place.origin)
     return 4 * count, start - base, end - base - place.reach

@@ -1,4 +1,4 @@
-"""A lane's private memory: `State.scratch`, where word n of all lanes lies side by side.
+"""A lane's private memory: `State.scratch`, where word n of all lanes is side by side.
 
 So a byte address is a word number and a place in that word, and an access that is not aligned goes byte by byte.
 """

@@ -1,4 +1,4 @@
-"""How numbers lie in the elements of a formatted buffer: widths of components, and conversions from and to registers.
+"""Numbers in the elements of a formatted buffer: widths of components, and conversions from and to registers.
 
 The names of AMD's data formats list the widths from the upper bits down, as in 2_10_10_10; here the lowest comes first.
 """

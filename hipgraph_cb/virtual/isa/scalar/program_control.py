@@ -115,7 +115,7 @@ MESSAGE_INTERRUPT = 1
 
 @semantics("s_sendmsg")
 def _compile_message(instruction: Instruction, context: CompileContext) -> Compiled:
-    """An interrupt tells the host to look at memory, which here it can do at any time; other messages are graphics'."""
+    """An interrupt makes the host look at memory, which here it can do at any time; other messages are graphics'."""
     del context
     message = instruction.fields["simm16"] & 15
     if message != MESSAGE_INTERRUPT:

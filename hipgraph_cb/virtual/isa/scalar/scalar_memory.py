@@ -81,7 +81,7 @@ def _compile_buffer_load(instruction: Instruction, context: CompileContext) -> C
 
 
 def _buffer_place(low: int, high: int, records: int, *, start: int, count: int) -> tuple[int, int]:
-    """The address of the first word, and how many of `count` words lie in the buffer's range."""
+    """The address of the first word, and how many of `count` words are in the buffer's range."""
     stride = high >> 16 & 0x3FFF
     limit = records * stride if stride else records
     address = (low | high << 32) & ADDRESS_BITS

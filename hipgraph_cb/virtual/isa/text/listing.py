@@ -23,7 +23,7 @@ class Line(NamedTuple):
 def kernel_listing(executable: VerifiedExecutable, kernel: str) -> Iterator[Line]:
     """The code of `kernel`, refused or not: from its entry to the end of its function symbol, or else of its segment.
 
-    A word that is no instruction is listed as `.long`, as LLVM does.
+    A word that is not an instruction is listed as `.long`, as LLVM does.
 
     Raises:
         NotFoundError: no such kernel.

@@ -1,4 +1,4 @@
-"""v_div_scale, v_div_fmas and v_div_fixup: the three steps round a correctly rounded division.
+"""v_div_scale, v_div_fmas and v_div_fixup: the three steps around a correctly rounded division.
 
 The scaling rules are those of the CDNA3 ISA document. For v_div_fmas the document gives one factor (2**32); only a
 factor that undoes v_div_scale's 2**64 (2**128 in f64) in the right direction gives the quotient, so the exponent of the
@@ -58,7 +58,7 @@ FORMATS = {
 
 
 def biased_exponent(value: Float, form: Format) -> NDArray[np.int64]:
-    """The exponent field as it stands in the number."""
+    """The exponent field of the number."""
     bits = value.view(form.raw) >> form.raw(form.mantissa_bits)
     exponent: NDArray[np.int64] = (bits & form.raw(form.exponent_mask)).astype(np.int64)
     return exponent
@@ -71,7 +71,7 @@ def _is_denormal(value: Float) -> NDArray[np.bool_]:
 
 @dataclass(frozen=True)
 class Plain:
-    """Exponents (biased, as they stand in the numbers; bounds included) with which a division needs no special rule."""
+    """Exponents (biased, as in the numbers; bounds included) with which a division needs no special rule."""
 
     numerator: tuple[int, int]
     denominator: tuple[int, int]
@@ -85,7 +85,7 @@ class Plain:
 
 @lru_cache
 def _plain_scale(form: Format) -> Plain:
-    """Where neither the inverse of the denominator nor the quotient is denormal, and no scaling is asked for."""
+    """Where neither the inverse of the denominator nor the quotient is denormal, and no scaling is requested."""
     top = form.exponent_mask
     return Plain((form.tiny_numerator + 1, top), (1, top - 3), (2 - (top >> 1), form.far_apart - 1))
 
@@ -134,7 +134,7 @@ def _narrow_exponent(value: Float, form: Format) -> NDArray[np.int16]:
 
 
 def _outside(values: NDArray[np.int16], bounds: tuple[int, int]) -> NDArray[np.bool_]:
-    """One comparison: as an unsigned number, what lies below the bounds lies above them."""
+    """One comparison: as an unsigned number, a value below the bounds is above them."""
     low, high = bounds
     outside: NDArray[np.bool_] = (values - np.int16(low)).view(np.uint16) > np.uint16(high - low)
     return outside

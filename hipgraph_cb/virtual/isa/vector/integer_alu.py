@@ -138,7 +138,7 @@ def _permute_uniform(high: Words, low: Words, selector: int) -> Words:
 
 @lru_cache(maxsize=256)
 def _byte_moves(selector: int) -> tuple[Moves, Moves, int]:
-    """What v_perm_b32 does with one selector, with bytes that move alike taken together.
+    """What v_perm_b32 does with one selector, with bytes that move by the same distance taken together.
 
     Whether from the high word, the shift to the left and the mask of the result; whether from the high word, the sign's
     bit and where its byte goes; the bytes that are constant.

@@ -81,7 +81,7 @@ def _compile_read_lane(instruction: Instruction, context: CompileContext) -> Com
 
 @semantics("v_writelane_b32")
 def _compile_write_lane(instruction: Instruction, context: CompileContext) -> Compiled:
-    """One lane of the destination takes a scalar, whatever EXEC says."""
+    """One lane of the destination takes a scalar, regardless of EXEC."""
     del context
     value = vector_reader32(instruction.fields["src0"], instruction.literal, "b32")
     lane = scalar_reader(instruction.fields["src1"], instruction.literal)

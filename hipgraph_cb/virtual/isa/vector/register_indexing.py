@@ -1,4 +1,4 @@
-"""Vector registers chosen at run time: what stands between s_set_gpr_idx_on and s_set_gpr_idx_off.
+"""Vector registers chosen at run time: the instructions between s_set_gpr_idx_on and s_set_gpr_idx_off.
 
 M0 holds the index in its bits 7:0 and in 15:12 which operands it is added to: source 0, 1, 2, destination. Only what
 names a vector register is moved: of v_readlane and v_readfirstlane the source, of v_writelane the destination.

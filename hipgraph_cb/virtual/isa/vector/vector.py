@@ -125,7 +125,7 @@ def rounding_mode(kind: str, context: CompileContext) -> int:
 
 
 def rounded(function: Function, name: str, kind: str, context: CompileContext, *, like: str | None = None) -> Function:
-    """`function`, or what `rounding.directed` has for its `name` where the mode of `like` (or `kind`) is no nearest."""
+    """`function`, or that of `rounding.directed` for its `name` where the mode of `like` (or `kind`) is not nearest."""
     mode = rounding_mode(like or kind, context)
     return directed(name, kind, mode) if mode else function
 

@@ -1,6 +1,6 @@
 """Machine code of gfx942 -> Instruction.
 
-The upper nine bits of the first word tell the format, the format where the opcode lies (CDNA3 ISA document, chapter
+The upper nine bits of the first word give the format, which gives the opcode's place (CDNA3 ISA document, chapter
 "Microcode Formats"). Fields that an operation does not use are not looked at: compilers fill them differently.
 """
 
@@ -17,7 +17,7 @@ TARGETS = frozenset({"gfx940", "gfx941", "gfx942", "gfx9-4-generic"})
 
 
 class UnknownInstruction(HipGraphError):  # noqa: N818
-    """Bytes that are no instruction of the target.
+    """Bytes that are not an instruction of the target.
 
     Attributes:
         word: the first word, or None where the code ends before it.
@@ -93,7 +93,7 @@ _SIGNED_OFFSETS = {"SMEM": 21, "GLOBAL": 13, "SCRATCH": 13}
 _REGISTER_UNITS = {"SMEM": (("sbase", 2),), "MUBUF": (("srsrc", 4),), "MTBUF": (("srsrc", 4),)}
 _MAY_HAVE_LITERAL = frozenset({"SOP1", "SOP2", "SOPC", "VOP1", "VOP2", "VOPC"})
 _SHORT_VECTOR = frozenset({"VOP1", "VOP2", "VOPC"})
-# a constant stands behind these whatever their operands are
+# a constant follows these for any operands
 _ALWAYS_LITERAL = frozenset({"s_setreg_imm32_b32", "v_fmamk_f32", "v_fmaak_f32", "v_madmk_f16", "v_madak_f16"})
 
 
@@ -101,7 +101,7 @@ def decode(code: bytes, offset: int, target: str = "gfx942", *, address: int | N
     """Decode the instruction at byte `offset` of `code`; its address is `address`, or `offset` when that is omitted.
 
     Raises:
-        UnknownInstruction: the bytes are no instruction, `code` ends within it, or the target has no tables here.
+        UnknownInstruction: the bytes are not an instruction, `code` ends within it, or the target has no tables here.
     """
     where = offset if address is None else address
     if target not in TARGETS:
@@ -129,7 +129,7 @@ def decode(code: bytes, offset: int, target: str = "gfx942", *, address: int | N
 
 
 def _short(code: bytes, offset: int, address: int, word: int, name: str, mnemonic: str) -> Instruction:
-    """An instruction of one word, and what may stand behind it: a literal, a DPP or an SDWA word."""
+    """An instruction of one word, and what may follow it: a literal, a DPP or an SDWA word."""
     fields = {field: word >> low & mask for field, low, mask in _MASKED[name]}
     extra = fields.get("src0") if name in _SHORT_VECTOR else None
     if extra == DPP:
@@ -152,7 +152,7 @@ def _names_literal(fields: Mapping[str, int]) -> bool:
 def _segment(word: int, address: int) -> str:
     segment = word >> 14 & 3
     if segment == 3:
-        what = f"{word:#010x} is a FLAT instruction of no known segment"
+        what = f"{word:#010x} is a FLAT instruction of an unknown segment"
         raise UnknownInstruction(what, word=word, address=address, format="FLAT")
     return _SEGMENTS[segment]
 

@@ -49,7 +49,7 @@ def driver_3d(target, source, extent, **changes):
     return params
 
 
-def expected_box(extent, target_pitch=16, source_pitch=32, height=4):
+def expected_copy(extent, target_pitch=16, source_pitch=32, height=4):
     data = np.arange(1024, dtype=np.uint16).astype(np.uint8)
     result = np.zeros(1024, np.uint8)
     width, rows, planes = extent
@@ -62,7 +62,7 @@ def expected_box(extent, target_pitch=16, source_pitch=32, height=4):
 
 def test_rows_are_copied_at_their_pitches(hip, program, source, target):
     done(hip.hipMemcpy2D(target, 16, source, 32, 10, 5, hip.hipMemcpyKind.hipMemcpyDeviceToDevice))
-    assert (program.download(target, 1024, np.uint8) == expected_box((10, 5, 1))).all()
+    assert (program.download(target, 1024, np.uint8) == expected_copy((10, 5, 1))).all()
 
 
 def test_rows_go_to_the_host(hip, source):
@@ -85,42 +85,42 @@ def test_the_driver_structure_for_rows(library, program, source, target):
     params.srcDevice, params.dstDevice, params.srcPitch, params.dstPitch = source, target, 32, 16
     params.WidthInBytes, params.Height = 10, 5
     assert library.hipMemcpyParam2D(ctypes.byref(params)) == 0
-    assert (program.download(target, 1024, np.uint8) == expected_box((10, 5, 1))).all()
+    assert (program.download(target, 1024, np.uint8) == expected_copy((10, 5, 1))).all()
 
 
-def test_boxes_are_copied_plane_by_plane(library, program, source, target):
+def test_3d_copies_are_done_plane_by_plane(library, program, source, target):
     params = params_3d(target, source, (10, 3, 4))
     assert library.hipMemcpy3D(ctypes.byref(params)) == 0
-    assert (program.download(target, 1024, np.uint8) == expected_box((10, 3, 4))).all()
+    assert (program.download(target, 1024, np.uint8) == expected_copy((10, 3, 4))).all()
 
 
-def test_a_box_node_copies_and_tells_its_parameters(hip, library, program, source, target):
+def test_a_3d_memcpy_node_copies_and_returns_its_parameters(hip, library, program, source, target):
     graph, node = done(hip.hipGraphCreate(0)), ctypes.c_void_p()
     params = params_3d(target, source, (10, 3, 4))
     add = (ctypes.byref(node), ctypes.c_void_p(int(graph)), None, ctypes.c_size_t(0), ctypes.byref(params))
     assert library.hipGraphAddMemcpyNode(*add) == 0
-    told = Memcpy3DParams()
-    assert library.hipGraphMemcpyNodeGetParams(node, ctypes.byref(told)) == 0
-    assert bytes(told) == bytes(params)
+    returned = Memcpy3DParams()
+    assert library.hipGraphMemcpyNodeGetParams(node, ctypes.byref(returned)) == 0
+    assert bytes(returned) == bytes(params)
     done(hip.hipGraphLaunch(program.instantiate(graph), None))
-    assert (program.download(target, 1024, np.uint8) == expected_box((10, 3, 4))).all()
+    assert (program.download(target, 1024, np.uint8) == expected_copy((10, 3, 4))).all()
 
 
-def test_a_driver_node_copies_and_tells_its_parameters(hip, library, program, source, target):
+def test_a_driver_node_copies_and_returns_its_parameters(hip, library, program, source, target):
     graph, node = done(hip.hipGraphCreate(0)), ctypes.c_void_p()
     context = int(done(hip.hipDevicePrimaryCtxRetain(0)))
     params = driver_3d(target, source, (10, 3, 4))
     add = [ctypes.byref(node), ctypes.c_void_p(int(graph)), None, ctypes.c_size_t(0), ctypes.byref(params)]
     assert library.hipDrvGraphAddMemcpyNode(*add, None) == 1
     assert library.hipDrvGraphAddMemcpyNode(*add, ctypes.c_void_p(context)) == 0
-    told = DriverMemcpy3D()
-    assert library.hipDrvGraphMemcpyNodeGetParams(node, ctypes.byref(told)) == 0
-    assert bytes(told) == bytes(params)
+    returned = DriverMemcpy3D()
+    assert library.hipDrvGraphMemcpyNodeGetParams(node, ctypes.byref(returned)) == 0
+    assert bytes(returned) == bytes(params)
     done(hip.hipGraphLaunch(program.instantiate(graph), None))
-    assert (program.download(target, 1024, np.uint8) == expected_box((10, 3, 4))).all()
+    assert (program.download(target, 1024, np.uint8) == expected_copy((10, 3, 4))).all()
 
 
-def test_a_box_is_filled_and_what_is_between_its_rows_is_left(library, program, target):
+def test_a_3d_memset_leaves_what_is_between_the_rows(library, program, target):
     pointer = (PitchedPointer(target, 16, 10, 4), 7, Extent(10, 3, 2))
     assert library.hipMemset3D(*pointer) == 0
     planes = program.download(target, 128, np.uint8).reshape(2, 4, 16)

@@ -196,7 +196,7 @@ def _verdict(report: dict[str, Any], options: argparse.Namespace) -> list[str]:
     if not rows:
         return [f"{report['verified']} buffer{' holds' if report['verified'] == 1 else 's hold'} what the file expects"]
     lines = [f"replay {row['replay']}, {row['buffer']}: {row['text']}" for row in rows]
-    return [*lines, "find the first command that is to blame with --against"]
+    return [*lines, "find the first wrong command with --against"]
 
 
 def _positive(text: str) -> int:

@@ -42,7 +42,7 @@ suppress_warnings = ["ref.python"]
 def keep_sentences(
     app: Sphinx, what: str, name: str, described: object, options: dict[str, Any], lines: list[str]
 ) -> None:
-    """Napoleon takes what stands before a colon in the docstring of a property for its type; here it is a sentence."""
+    """Napoleon takes the text before a colon in the docstring of a property for its type; here it is a sentence."""
     text = inspect.getdoc(described) or ""
     if what == "property" and "Raises:" not in text:
         lines[:] = [*text.splitlines(), ""]

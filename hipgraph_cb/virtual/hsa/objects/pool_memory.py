@@ -49,7 +49,7 @@ class PoolMemory:
     def allocate(self, pool: MemoryPool, size: int) -> int:
         used = sum(known.size for known in self.allocations.values() if known.pool.agent is pool.agent)
         if used + size > pool.size:
-            raise CallError(Status.OUT_OF_RESOURCES, f"{used} of {pool.size} bytes are in use, {size} were asked for")
+            raise CallError(Status.OUT_OF_RESOURCES, f"{used} of {pool.size} bytes are in use, {size} were requested")
         label = f"HSA memory #{len(self.allocations)}"
         try:
             address = self._memory.allocate(size, alignment=GRANULE, label=label)

@@ -52,7 +52,7 @@ def directed(name: str, kind: str, mode: int) -> Function:
 
 
 def _settled(parts: tuple[Any, Any], mode: int) -> NDArray[np.float64]:
-    """The sum of two f64, rounded to odd; an exact zero gets the sign that `mode` gives it. `None` is no addend."""
+    """The sum of two f64 (the second may be None), rounded to odd; an exact zero gets the sign that `mode` gives it."""
     first, second = parts
     if second is None:
         return np.asarray(first, _F64)

@@ -143,7 +143,7 @@ class State:
         self._wide: list[Vector64 | ScaledIndex | None] = [None] * 514
         # An array plus a distance, which does not wrap around; _vgpr[register] then is None until it is read.
         self._moved: list[tuple[Vector32, int] | None] = [None] * 514
-        # A lane mask is in both registers of its (even) pair; the parity of the register tells the half.
+        # A lane mask is in both registers of its (even) pair; the parity of the register selects the half.
         self._sgpr: list[int | Vector32 | LaneMask] = [UNWRITTEN] * 128
         self._scc: Condition = False
         self._exec: Bits | None = None

@@ -30,7 +30,7 @@ class LaunchQueue(ABC):
         enqueued: the ticket of the last thing enqueued.
         last_work: what that was, for messages.
         is_abandoned: whether its stream is closed; it goes when it is idle.
-        is_given_back: whether the runtime's object goes, or has gone.
+        is_given_back: whether the runtime's object is being released, or was.
     """
 
     def __init__(self, name: str) -> None:

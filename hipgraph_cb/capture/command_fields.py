@@ -1,4 +1,4 @@
-"""What a command consists of, one aspect at a time, to be compared with another command and shown."""
+"""What a command consists of, field by field, to be compared with another command and shown."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from hipgraph_cb.recording.recording import Recording
 NESTED = "nested recording"
 
 
-class Aspect(NamedTuple):
-    """One thing about a command.
+class ComparedField(NamedTuple):
+    """One field of a command, as it is compared and shown.
 
     Attributes:
         what: what it is, for people.
@@ -30,19 +30,19 @@ class Aspect(NamedTuple):
     text: str
 
 
-def aspects(recording: Recording, command: Command) -> list[Aspect]:
-    """All aspects of a command but its label. Two commands with equal ones, ids mapped, do the same."""
-    return list(_aspects(recording, command))
+def compared_fields(recording: Recording, command: Command) -> list[ComparedField]:
+    """All fields of a command but its label. Two commands with equal ones, ids mapped, do the same."""
+    return list(_compared_fields(recording, command))
 
 
 def summary(recording: Recording, command: Command) -> str:
     """A command in one line."""
     if type_of(command).launches_kernel:
         return title(command)
-    return f"{title(command)} " + ", ".join(aspect.text for aspect in _aspects(recording, command))
+    return f"{title(command)} " + ", ".join(field.text for field in _compared_fields(recording, command))
 
 
-def _aspects(recording: Recording, command: Command) -> Iterator[Aspect]:
+def _compared_fields(recording: Recording, command: Command) -> Iterator[ComparedField]:
     kind = type_of(command)
     if kind.launches_kernel:
         yield from _dispatch(recording, command)  # type: ignore[arg-type]
@@ -57,24 +57,24 @@ def _aspects(recording: Recording, command: Command) -> Iterator[Aspect]:
                 _place(recording, f"slot {slot}", place) for slot, place in enumerate(value) if place is not None
             )
         elif field.name == "recording":
-            yield Aspect(NESTED, None, value, resources.recordings[value].name)
+            yield ComparedField(NESTED, None, value, resources.recordings[value].name)
         elif field.name in ("event", "events"):
             for event in (value,) if field.name == "event" else value:
-                yield Aspect("event", None, event, resources.events[event].name)
+                yield ComparedField("event", None, event, resources.events[event].name)
         elif field.name != "label":
-            yield Aspect(name, value, None, data(value) if isinstance(value, bytes) else str(value))
+            yield ComparedField(name, value, None, data(value) if isinstance(value, bytes) else str(value))
 
 
-def _dispatch(recording: Recording, command: KernelLaunch) -> Iterator[Aspect]:
+def _dispatch(recording: Recording, command: KernelLaunch) -> Iterator[ComparedField]:
     entry = recording.resources.executables[command.executable]
-    yield Aspect("executable", None, command.executable, entry.name)
+    yield ComparedField("executable", None, command.executable, entry.name)
     count, size = command.workgroup_count, command.workgroup_size
     if isinstance(count, (Range, SlotRange)):
         yield _place(recording, "workgroup count", count)
     else:
-        yield Aspect("workgroup count", count, None, str(tuple(count)))
-    yield Aspect("workgroup size", size, None, str(size))
-    yield Aspect("dynamic LDS", command.dynamic_lds, None, f"{command.dynamic_lds} bytes")
+        yield ComparedField("workgroup count", count, None, str(tuple(count)))
+    yield ComparedField("workgroup size", size, None, str(size))
+    yield ComparedField("dynamic LDS", command.dynamic_lds, None, f"{command.dynamic_lds} bytes")
     pointers = dict(command.pointers)
     parameters = entry.verified.export(command.export).layout.parameters
     for parameter, line in zip(parameters, arguments(recording, command), strict=True):
@@ -83,15 +83,15 @@ def _dispatch(recording: Recording, command: KernelLaunch) -> Iterator[Aspect]:
             yield _place(recording, parameter.label, pointers[parameter.offset])
         else:
             raw = command.kernarg[parameter.offset : parameter.offset + parameter.size]
-            yield Aspect(parameter.label, raw, None, text)
+            yield ComparedField(parameter.label, raw, None, text)
     for place, reads, writes in command.accesses:
         word = " and ".join([*["reads"] * reads, *["writes"] * writes])
         row = _place(recording, f"declared access ({word})", place)
         yield row._replace(value=(row.value, reads, writes))
 
 
-def _place(recording: Recording, what: str, place: Location) -> Aspect:
+def _place(recording: Recording, what: str, place: Location) -> ComparedField:
     text = recording.describe_place(place)
     if isinstance(place, Range):
-        return Aspect(what, place[1:], place.resource, text)
-    return Aspect(what, tuple(place), None, text)
+        return ComparedField(what, place[1:], place.resource, text)
+    return ComparedField(what, tuple(place), None, text)

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import NamedTuple
 
-from hipgraph_cb.capture.command_fields import NESTED, Aspect, aspects, summary
+from hipgraph_cb.capture.command_fields import NESTED, ComparedField, compared_fields, summary
 from hipgraph_cb.code_object.kernel_args import KernargLayout
 from hipgraph_cb.recording.commands import type_of
 from hipgraph_cb.recording.recording import Recording
@@ -83,18 +83,18 @@ def compare(before: Recording, after: Recording) -> Comparison:
 
 
 class _Side(NamedTuple):
-    """One of the recordings, with the aspects of its commands."""
+    """One of the recordings, with the fields of its commands."""
 
     recording: Recording
-    aspects: list[list[Aspect]]
+    fields: list[list[ComparedField]]
     kinds: list[Hashable]
     keys: list[Hashable]
 
     @staticmethod
     def of(recording: Recording) -> _Side:
-        rows = [aspects(recording, command) for command in recording]
+        rows = [compared_fields(recording, command) for command in recording]
         kinds: list[Hashable] = [(type(command), getattr(command, "export", None)) for command in recording]
-        values = [tuple((aspect.value, aspect.resource is None) for aspect in row) for row in rows]
+        values = [tuple((field.value, field.resource is None) for field in row) for row in rows]
         keys: list[Hashable] = list(zip(kinds, values, strict=True))
         return _Side(recording, rows, kinds, keys)
 
@@ -115,7 +115,7 @@ class _Comparer:
         """Which resource of the first recording is which of the second: what most pairs of commands say."""
         votes: Counter[tuple[int, int]] = Counter()
         for first, second in self._pairs:
-            rows = zip(self._before.aspects[first], self._after.aspects[second], strict=False)
+            rows = zip(self._before.fields[first], self._after.fields[second], strict=False)
             for one, other in rows:
                 if one.resource is not None and other.resource is not None:
                     votes[one.resource, other.resource] += 1
@@ -151,23 +151,23 @@ class _Comparer:
         self.result.commands.append(Change("removed", index, None, text))
 
     def _compare_pair(self, first: int, second: int) -> None:
-        details = tuple(self._details(self._before.aspects[first], self._after.aspects[second]))
+        details = tuple(self._details(self._before.fields[first], self._after.fields[second]))
         if details:
             text = summary(self._after.recording, self._after.recording[second])
             self.result.commands.append(Change("changed", first, second, text, details))
 
-    def _details(self, before: Sequence[Aspect], after: Sequence[Aspect]) -> Iterator[str]:
+    def _details(self, before: Sequence[ComparedField], after: Sequence[ComparedField]) -> Iterator[str]:
         if len(before) != len(after):
-            one, other = ([f"{aspect.what} = {aspect.text}" for aspect in side] for side in (before, after))
+            one, other = ([f"{field.what} = {field.text}" for field in side] for side in (before, after))
             yield from _changed_lines(one, other)
             return
-        for one_aspect, aspect in zip(before, after, strict=True):
-            if not self._same(one_aspect, aspect):
-                yield f"{aspect.what}: {one_aspect.text} -> {aspect.text}"
-            elif aspect.what == NESTED and one_aspect.resource is not None and aspect.resource is not None:
-                yield from self._in_nested(one_aspect.resource, aspect.resource)
+        for first, second in zip(before, after, strict=True):
+            if not self._same(first, second):
+                yield f"{second.what}: {first.text} -> {second.text}"
+            elif second.what == NESTED and first.resource is not None and second.resource is not None:
+                yield from self._in_nested(first.resource, second.resource)
 
-    def _same(self, one: Aspect, other: Aspect) -> bool:
+    def _same(self, one: ComparedField, other: ComparedField) -> bool:
         if one.value != other.value or (one.resource is None) != (other.resource is None):
             return False
         return one.resource is None or self._ids.get(one.resource) == other.resource

@@ -1,4 +1,4 @@
-"""Whether the metadata and the kernel descriptor of one kernel tell the same, and what holds where they do not.
+"""Whether the metadata and the kernel descriptor of one kernel agree, and what holds where they do not.
 
 AMD's loader compares nothing, and real libraries have kernels whose LDS is larger in one of the two. So a difference of
 sizes refuses no kernel: it is noted, and a launch gets the larger.

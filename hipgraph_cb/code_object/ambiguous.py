@@ -1,4 +1,4 @@
-"""Names and descriptors that several kernels of a code object claim: nobody can say which one is meant."""
+"""Names and descriptors that several kernels of a code object claim, so it is unknown which one is meant."""
 
 from __future__ import annotations
 

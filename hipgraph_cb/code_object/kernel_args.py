@@ -221,7 +221,7 @@ class KernargLayout:
         return frozenset(row.offset for row in rows)
 
     def pointer_offsets(self, by_value: Collection[int] = ()) -> tuple[int, ...]:
-        """Where pointers stand, and addresses that are given by value at these offsets."""
+        """The offsets of pointers, and of addresses that are given by value at these offsets."""
         rows = (row for row in self.parameters if row.kind is ParameterKind.POINTER or row.offset in by_value)
         return tuple(row.offset for row in rows)
 

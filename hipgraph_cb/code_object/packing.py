@@ -16,11 +16,11 @@ from typing import Any, Protocol
 from hipgraph_cb.code_object.scalars import Encoder, ScalarError, number_format
 
 WORD = 8
-"""Bytes of a pointer, and of the word that stands for it. Blocks are whole words."""
+"""Bytes of a pointer, and of the word in its place. Blocks are whole words."""
 
 COUNT = struct.Struct("<3I")
 REST_SIZE = 20
-"""Behind the arguments stand the workgroup counts, then these bytes of what else a shape has."""
+"""Behind the arguments are the workgroup counts, then these bytes of the rest of the shape."""
 
 Packer = Callable[[Sequence[object], Mapping[Any, int], int, int, int, bytes], "bytes | None"]
 """Makes the block of arguments of certain types; None for other types. The mapping gives the word of each pointer; then

@@ -108,7 +108,7 @@ class CallGate:
         shared: what it shares with the other library; `lock`, `changed`, `faults` and `interrupts` are from there.
         remembered, remember: last-error state. `remember(code)` is called for a code other than 0, and for every code
             while `remembered` is true.
-        broken_by: code and text of a fault that every later call repeats, but those that give back or only tell.
+        broken_by: code and text of a fault that every later call repeats, except calls that release or only report.
     """
 
     def __init__(self, codes: Codes, shared: SharedCalls) -> None:

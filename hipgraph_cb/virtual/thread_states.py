@@ -2,7 +2,7 @@
 
 ctypes gives a callback in a thread that Python did not make a new Python thread state each time, so what
 `threading.local` keeps is lost there from call to call; and the number of a thread that is gone is given to another
-one. Therefore such a thread is known by a thread-specific value of C, which begins as NULL in each thread.
+one. Therefore such a thread is recognised by a thread-specific value of C, which begins as NULL in each thread.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Real libraries of kernels, fetched once by the machine's own package clients and kept outside the tree.
 
 Versions are pinned, so that a result means the same next month; a version that is no longer published is an error, and
-then the pin has to move. About 480 MB are fetched in all, and 2 GB kept.
+then the pin has to move. About 520 MB are fetched in all, and 400 MB kept.
 """
 
 from __future__ import annotations
@@ -16,23 +16,23 @@ from typing import NamedTuple
 
 from support.tools import require_tool
 
+SUFFIXES = (".co", ".hsaco")
 _KEYRING = "/usr/share/keyrings/debian-archive-keyring.gpg"
 
 
 class Package(NamedTuple):
-    """`client`: `apt` or `pip`; `processors`: those whose code objects are kept, by their file names."""
+    """`source`: a suite of Debian, or `pip`; `processors`: those whose code objects are kept, by their file names."""
 
-    client: str
+    source: str
     name: str
     version: str
     processors: tuple[str, ...]
 
 
-PACKAGES = (
-    Package("apt", "librocblas4", "6.4.4-4", ("gfx90a",)),
-    Package("apt", "libhipblaslt1", "7.1.1+dfsg-4", ("gfx90a",)),
-    Package("pip", "amd-aiter", "0.1.7.post2.dev18", ("gfx942",)),
-)
+ROCBLAS = Package("experimental", "librocblas5", "7.2.4-1~exp1", ("gfx90a", "gfx942"))
+HIPBLASLT = Package("sid", "libhipblaslt1", "7.1.1+dfsg-4", ("gfx90a",))
+AITER = Package("pip", "amd-aiter", "0.1.7.post2.dev18", ("gfx942",))
+PACKAGES = (ROCBLAS, HIPBLASLT, AITER)
 
 
 def code_objects(package: Package) -> list[Path]:
@@ -44,18 +44,18 @@ def code_objects(package: Package) -> list[Path]:
         with tempfile.TemporaryDirectory(dir=cache) as scratch:
             parts = Path(scratch) / "parts"
             parts.mkdir()
-            (_from_apt if package.client == "apt" else _from_pip)(package, Path(scratch), parts)
+            (_from_pip if package.source == "pip" else _from_apt)(package, Path(scratch), parts)
             parts.rename(folder)
-    return sorted(file for file in folder.rglob("*") if file.suffix in (".co", ".hsaco"))
+    return sorted(file for file in folder.rglob("*") if file.suffix in SUFFIXES)
 
 
 def _from_apt(package: Package, scratch: Path, parts: Path) -> None:
-    """From Debian's unstable suite at the mirror that this machine uses, with a list of packages of its own."""
+    """From a suite of Debian at the mirror that this machine uses, with a list of packages of its own."""
     require_tool("apt-get", "apt")
     form = ["apt-get", "indextargets", "--format", "$(LABEL) $(REPO_URI)", "Created-By: Packages"]
     rows = [line.split() for line in _output(form).splitlines()]
     mirror = next(uri for label, uri in (row for row in rows if len(row) == 2) if label == "Debian")
-    (scratch / "sources.list").write_text(f"deb [signed-by={_KEYRING}] {mirror} sid main\n")
+    (scratch / "sources.list").write_text(f"deb [signed-by={_KEYRING}] {mirror} {package.source} main\n")
     for folder in ("state/lists/partial", "cache/archives/partial"):
         (scratch / folder).mkdir(parents=True)
     options = {
@@ -71,7 +71,7 @@ def _from_apt(package: Package, scratch: Path, parts: Path) -> None:
     subprocess.run([*apt, "download", f"{package.name}={package.version}"], check=True, cwd=scratch)
     (archive,) = scratch.glob("*.deb")
     with subprocess.Popen(["dpkg-deb", "--fsys-tarfile", archive], stdout=subprocess.PIPE) as stream:
-        wanted = [f"*{processor}*" for processor in package.processors]
+        wanted = [f"*{processor}*{suffix}" for processor in package.processors for suffix in SUFFIXES]
         subprocess.run(["tar", "-x", "-C", parts, "--wildcards", *wanted], check=True, stdin=stream.stdout)
 
 

@@ -29,6 +29,10 @@ DIFFERENCES = MappingProxyType(
         "formatted buffers": (
             "16-bit components are rounded to nearest even; a store of fewer components than the element has is a fault"
         ),
+        "buffer offsets": (
+            "an offset register and the instruction's offset are added without a limit of 32 bits, so a negative "
+            "number in the register is out of range whatever is added to it; no document says what hardware does"
+        ),
         "half dot products": "v_dot2_f32_f16 and v_dot2c_f32_f16 round to f32 after each product and each sum",
         "matrix instructions": (
             "sums are made in single precision (double for f64) in an order of their own; hardware rounds in between. "

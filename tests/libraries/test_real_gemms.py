@@ -23,7 +23,7 @@ pytestmark = pytest.mark.libraries
 
 # As the files of rocBLAS name them: the type of the inputs (two, where A's and B's are mixed), that of D.
 TYPES = ["B8B8", "B8H", "B8S", "BB", "BS", "CC", "DD", "F8B8", "F8F8", "F8H", "F8S", "HH", "HS", "I8I", "SS", "ZZ"]
-KERNELS_OF_A_FILE = 10
+KERNELS_OF_A_FILE = 4
 
 
 @pytest.fixture(scope="module")
@@ -45,6 +45,7 @@ def test_gemm_kernels_of_rocblas_are_right(types: str, device: Device, rng: np.r
     for file in files:
         executable = device.load(file)
         plain = [name for name in sorted(executable) if is_plain(name)]
+        assert plain, file
         places = np.linspace(0, len(plain) - 1, min(KERNELS_OF_A_FILE, len(plain)), dtype=int)
         for name in {plain[place] for place in places}:
             gemm = Gemm(name, rng)

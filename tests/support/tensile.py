@@ -28,7 +28,7 @@ XF32_ROUNDING = 2.0**-10  # of a product of two inputs with ten bits of fraction
 
 def is_plain(name: str) -> bool:
     """A GEMM with strided batches and one pass over the sum, whose C and D lie as its A and B do."""
-    return bool(name.startswith("Cijk_A")) and re.search(r"_GB_|_GSU(?!1_)|Ic_|_PK2", name) is None
+    return name.startswith("Cijk_A") and re.search(r"_GB_|_GSU(?!1_)\d|Ic_|_PK2", name) is None
 
 
 class Gemm:

@@ -53,6 +53,15 @@ def test_offsets_add_up(memory, words):
     assert np.array_equal(lanes_of(state, 4)[0], values[(LANES * 8 + 52) // 4])
 
 
+def test_an_offset_register_that_is_negative_is_out_of_range_whatever_is_added(memory, words):
+    address, values = words
+    state = make_state(memory)
+    describe(state, address, records=4096)
+    state.write_vgpr(0, LANES.reshape(1, -1) * np.uint32(4) - np.uint32(32))
+    access(state, "buffer_load_dword", offen=1, offset=64)
+    assert np.array_equal(lanes_of(state, 4)[0], np.where(LANES < 8, 0, values[LANES + 8]))
+
+
 def test_what_waves_that_do_not_run_hold_does_not_make_a_descriptor_differ(memory, words):
     address, values = words
     state = make_state(memory, groups=3)

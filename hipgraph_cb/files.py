@@ -88,6 +88,14 @@ def read_file(path: Path, call: str) -> bytes:
             raise _refused(error, path, f"{call}: the file cannot be read") from error
 
 
+def make_folder(path: Path, call: str) -> None:
+    """Make a folder and those above it, where they are not there. Raises FileError where the system refuses."""
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise _refused(error, path, f"{call}: the folder cannot be made") from error
+
+
 def write_file(path: Path, parts: Iterable[bytes], call: str) -> None:
     """Write a file as a whole.
 

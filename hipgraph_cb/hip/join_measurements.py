@@ -11,8 +11,8 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from hipgraph_cb.errors import HipGraphError
-from hipgraph_cb.files import read_file, write_text
+from hipgraph_cb.errors import HipGraphError, MissingFileError, NotFoundError
+from hipgraph_cb.files import make_folder, read_file, write_text
 from hipgraph_cb.recording.dependencies import AutoJoin, JoinPolicy
 
 if TYPE_CHECKING:
@@ -23,9 +23,13 @@ logger = logging.getLogger("hipgraph_cb.hip")
 WIDE = (JoinPolicy.EMPTY, JoinPolicy.KERNEL)
 
 
-def measurements_file() -> Path:
-    """`joins.json` in the user's cache folder."""
-    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "hipgraph_cb" / "joins.json"
+def measurements_file() -> Path | None:
+    """`joins.json` in the user's cache folder; None for a user without a home, where no other folder is named."""
+    try:
+        folder = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
+    except RuntimeError:  # what Path.home() raises then
+        return None
+    return folder / "hipgraph_cb" / "joins.json"
 
 
 def subject(api: HipApi, device_name: str) -> str:
@@ -39,10 +43,12 @@ def remembered(api: HipApi, device_name: str) -> AutoJoin | None:
     A file that cannot be understood is reported through `logging` and ignored.
     """
     path = measurements_file()
-    if not path.is_file():
+    if path is None:
         return None
     try:
         return _entry(json.loads(read_file(path, "open_device")), subject(api, device_name))
+    except MissingFileError:
+        return None
     except (HipGraphError, ValueError, RecursionError) as error:
         logger.warning("measurements of joins are ignored: %s: %s; delete the file, or measure again", path, error)
         return None
@@ -53,15 +59,22 @@ def remember(subject: str, auto: AutoJoin) -> Path:
 
     Raises:
         FileError: it cannot be written.
+        NotFoundError: the user has no home, and no other folder is named.
     """
     path = measurements_file()
+    if path is None:
+        raise NotFoundError(
+            "bench: there is no folder to keep measurements in",
+            found="a user without a home",
+            next_step="name one in the environment variable XDG_CACHE_HOME",
+        )
     try:
         known = json.loads(read_file(path, "bench"))
         entries = dict(known) if isinstance(known, dict) else {}
     except (HipGraphError, ValueError, RecursionError):  # none yet, or nothing that could be used
         entries = {}
     entries[subject] = {"edge_limit": auto.edge_limit, "wide": auto.wide.value}
-    path.parent.mkdir(parents=True, exist_ok=True)
+    make_folder(path.parent, "bench")
     write_text(path, json.dumps(entries, indent=2, sort_keys=True) + "\n", "bench")
     return path
 

@@ -2,9 +2,11 @@
 
 import json
 import logging
+from pathlib import Path
 
 import pytest
 
+from hipgraph_cb.errors import FileError, NotFoundError
 from hipgraph_cb.hip.device import HipDevice
 from hipgraph_cb.hip.join_measurements import measurements_file, remember, subject
 from hipgraph_cb.opening import virtual_runtime
@@ -58,3 +60,30 @@ def test_a_file_that_cannot_be_understood_is_reported_and_ignored(cache, caplog,
     remember(about, MEASURED)
     with HipDevice() as device:
         assert device.auto_join == MEASURED
+
+
+def test_a_user_without_a_home_opens_devices_and_is_told_where_to_keep_measurements(monkeypatch):
+    def homeless():
+        raise RuntimeError("Could not determine home directory.")
+
+    monkeypatch.delenv("XDG_CACHE_HOME")
+    monkeypatch.setattr(Path, "home", homeless)
+    with HipDevice() as device:
+        assert device.auto_join == AUTO_ON_AMD
+    with pytest.raises(NotFoundError) as caught:
+        remember("a GPU, HIP runtime 1", MEASURED)
+    assert str(caught.value) == (
+        "bench: there is no folder to keep measurements in\n"
+        "  found: a user without a home\n"
+        "  next: name one in the environment variable XDG_CACHE_HOME"
+    )
+
+
+def test_a_folder_that_cannot_be_made_is_an_error_of_the_family(cache):
+    cache.parent.write_text("a file where the folder would be")
+    with pytest.raises(FileError) as caught:
+        remember("a GPU, HIP runtime 1", MEASURED)
+    assert str(caught.value).startswith("bench: the folder cannot be made\n")
+    assert str(cache.parent) in str(caught.value)
+    with HipDevice() as device:  # nor can a file be in it
+        assert device.auto_join == AUTO_ON_AMD

@@ -9,11 +9,8 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from importlib import import_module
-from importlib.util import find_spec
-from pkgutil import iter_modules
-from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeVar
 
 from hipgraph_cb.errors import InvalidArgumentError, NotFoundError
 
@@ -21,8 +18,7 @@ if TYPE_CHECKING:
     from hipgraph_cb.recording.recording import Recording
 
 
-@dataclass(frozen=True)
-class TextFormat:
+class TextFormat(NamedTuple):
     """Something that a recording or a profile is written as.
 
     Attributes:
@@ -47,8 +43,7 @@ class Loaded(Protocol):
     def recording(self) -> Recording: ...
 
 
-@dataclass(frozen=True)
-class FileFormat:
+class FileFormat(NamedTuple):
     """A file that holds a recording whole.
 
     Attributes:
@@ -118,6 +113,8 @@ def write(name: str, subject: object, **options: Any) -> str:
 
 
 def _in_packages(name: str) -> Format | None:
+    from importlib.util import find_spec  # here, so that importing the package stays cheap
+
     for package in _packages:
         if name.isidentifier() and find_spec(f"{package}.{name}") is not None:
             found: Format | None = getattr(import_module(f"{package}.{name}"), "FORMAT", None)
@@ -127,6 +124,8 @@ def _in_packages(name: str) -> Format | None:
 
 
 def _all() -> Iterator[Format]:
+    from pkgutil import iter_modules
+
     for package in _packages:
         for module in iter_modules(import_module(package).__path__):
             found = _in_packages(module.name)

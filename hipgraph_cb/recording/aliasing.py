@@ -7,9 +7,9 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, NamedTuple
 
 from hipgraph_cb.errors import InvalidArgumentError
-from hipgraph_cb.recording.accesses import AccessReader
+from hipgraph_cb.recording.accesses import AccessReader, end_of
 from hipgraph_cb.recording.bindings import origins_of
-from hipgraph_cb.recording.commands import Location, Range
+from hipgraph_cb.recording.commands import Range
 from hipgraph_cb.recording.validation import LARGEST
 
 if TYPE_CHECKING:
@@ -65,12 +65,8 @@ def touched(recording: Recording) -> dict[tuple[bool, int], tuple[int, int, bool
         for place, _reads, writes, _known in reader.of(index):
             key = not isinstance(place, Range), place[0]
             start, end, is_written = result.get(key, (LARGEST, 0, False))
-            result[key] = min(start, place.offset), max(end, _end(place)), is_written or writes
+            result[key] = min(start, place.offset), max(end, end_of(place)), is_written or writes
     return result
-
-
-def _end(place: Location) -> int:
-    return LARGEST if place.length is None else place.offset + place.length
 
 
 def _shared(one: Extent, other: Extent) -> InvalidArgumentError:

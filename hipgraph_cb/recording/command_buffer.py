@@ -12,12 +12,11 @@ from __future__ import annotations
 from array import array
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from enum import Enum
 from threading import get_ident
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 
-from hipgraph_cb.errors import FailedPreconditionError, HipGraphError, InvalidArgumentError, UnimplementedError
+from hipgraph_cb.errors import FailedPreconditionError, HipGraphError, InvalidArgumentError
 from hipgraph_cb.recording.command_table import CommandTable
 from hipgraph_cb.recording.commands import Command, ExecuteCommands
 from hipgraph_cb.recording.dispatches import DispatchMaker
@@ -25,10 +24,11 @@ from hipgraph_cb.recording.event_verbs import EventVerbs
 from hipgraph_cb.recording.events import EventStates, refuse_unsignalled
 from hipgraph_cb.recording.groups import GroupStack
 from hipgraph_cb.recording.hazard_policy import HazardPolicy, hazard_policy
-from hipgraph_cb.recording.inference import inferred, ordered_by_events
+from hipgraph_cb.recording.inference import inferred, is_inferred, ordered_by_events
 from hipgraph_cb.recording.recording import Recording, command_place
 from hipgraph_cb.recording.resource_builder import ResourceBuilder
 from hipgraph_cb.recording.stages import MemoryAccess, Stage, check_mask
+from hipgraph_cb.recording.states import State, refusal
 from hipgraph_cb.recording.transfers import Made, TransferMaker
 from hipgraph_cb.recording.validation import integer, text
 
@@ -51,13 +51,6 @@ if TYPE_CHECKING:
     ProgramType = TypeVarWithDefault("ProgramType", bound=ProgramLike, default=Any)
 else:  # a default is for type checkers; `typing` has it from Python 3.13 on
     ProgramType = TypeVar("ProgramType")
-
-
-class State(Enum):
-    INITIAL = "initial"
-    RECORDING = "recording"
-    FINAL = "final"
-    FAILED = "failed"
 
 
 class CommandBuffer(EventVerbs, Generic[ProgramType]):
@@ -109,7 +102,7 @@ class CommandBuffer(EventVerbs, Generic[ProgramType]):
         self._state = State.INITIAL
         self._thread: int | None = None
         self._hazards = hazard_policy(hazards)
-        self._inferred = _is_inferred(dependencies)
+        self._inferred = is_inferred(dependencies)
         self._build = build
         self._recording: Recording | None = None
         self._program: ProgramType | None = None
@@ -559,7 +552,6 @@ class CommandBuffer(EventVerbs, Generic[ProgramType]):
             groups=self._groups.finish(),
         )
         if self._inferred:
-            _check_inferable(recording)
             return inferred(recording)
         return ordered_by_events(recording) if recording.resources.events else recording
 
@@ -584,19 +576,7 @@ class CommandBuffer(EventVerbs, Generic[ProgramType]):
             raise self._refusal(verb, State.RECORDING)
 
     def _refusal(self, verb: str, wanted: State) -> FailedPreconditionError:
-        if self._state is State.RECORDING is wanted:
-            return FailedPreconditionError(
-                f"{verb}: another thread records this command buffer",
-                where=self._describe(),
-                next_step="record in the thread that called begin, or give each thread a command buffer of its own",
-            )
-        return FailedPreconditionError(
-            f"{verb}: the command buffer is in state {self._state.name}",
-            where=self._describe(),
-            found=self._state.name if self.failure is None else f"{self._state.name}, because: {self.failure}",
-            allowed=wanted.name,
-            next_step=_NEXT_STEPS.get((self._state, wanted)),
-        )
+        return refusal(verb, self._state, wanted, self.failure, self._describe())
 
     def __repr__(self) -> str:
         count = len(self._table if self._recording is None else self._recording)
@@ -604,34 +584,3 @@ class CommandBuffer(EventVerbs, Generic[ProgramType]):
 
     def _describe(self) -> str:
         return "a command buffer" if self.label is None else f"command buffer {self.label!r}"
-
-
-def _is_inferred(dependencies: str) -> bool:
-    if not isinstance(dependencies, str) or dependencies not in ("barriers", "inferred"):
-        raise InvalidArgumentError(
-            "dependencies is no policy", found=repr(dependencies), allowed="'barriers', 'inferred'"
-        )
-    return dependencies == "inferred"
-
-
-def _check_inferable(recording: Recording) -> None:
-    if recording.slots and recording.resources.events:
-        raise UnimplementedError(
-            "end: dependencies cannot be inferred where slots and events come together",
-            where="a recording" if recording.label is None else f"recording {recording.label!r}",
-            found=f"{len(recording.slots)} slots, {len(recording.resources.events)} events",
-            next_step="use barriers, or record direct buffers",
-        )
-
-
-_NEXT_STEPS = {
-    (State.INITIAL, State.RECORDING): "call begin() first, or use the command buffer in a `with` statement",
-    (State.INITIAL, State.FINAL): "record first: begin(), the commands, end()",
-    (State.RECORDING, State.INITIAL): "it has begun already: go on recording",
-    (State.RECORDING, State.FINAL): "call end() first",
-    (State.FINAL, State.INITIAL): "a command buffer records once: make another one",
-    (State.FINAL, State.RECORDING): "a command buffer records once: make another one",
-    (State.FAILED, State.INITIAL): "make another command buffer",
-    (State.FAILED, State.RECORDING): "make another command buffer",
-    (State.FAILED, State.FINAL): "make another command buffer",
-}

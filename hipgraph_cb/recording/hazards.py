@@ -14,7 +14,7 @@ from enum import Enum
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from hipgraph_cb.recording.accesses import AccessReader
+from hipgraph_cb.recording.accesses import AccessReader, end_of
 from hipgraph_cb.recording.commands import Access, Location, Range, SlotRange, type_of
 from hipgraph_cb.recording.overlaps import Class, Overlap, Span, overlaps
 from hipgraph_cb.recording.validation import LARGEST
@@ -143,7 +143,7 @@ class MissingBarriers:
         spans: _Spans = defaultdict(list)
         for index, accesses in commands:
             for place, reads, writes, known in accesses:
-                end = LARGEST if place.length is None else place.offset + place.length
+                end = end_of(place)
                 if end > place.offset and (known or not certain_only):
                     memory = _Memory(isinstance(place, SlotRange), place[0])
                     spans[memory].append(Span(place.offset, end, index, self._kinds[index], reads, writes, known))

@@ -10,12 +10,12 @@ from __future__ import annotations
 
 from bisect import bisect_left
 
-from hipgraph_cb.recording.accesses import AccessReader
+from hipgraph_cb.errors import InvalidArgumentError, UnimplementedError
+from hipgraph_cb.recording.accesses import AccessReader, end_of
 from hipgraph_cb.recording.commands import Access, Location, SlotRange
 from hipgraph_cb.recording.dependencies import Dependencies
 from hipgraph_cb.recording.order import dependencies_of
 from hipgraph_cb.recording.recording import Recording
-from hipgraph_cb.recording.validation import LARGEST
 
 MOST_PARTIES = 64
 """From so many on, who waits for many makes others wait for itself instead of for each of them.
@@ -42,8 +42,17 @@ def infer(recording: Recording) -> Dependencies:
     return dependencies_of(recording, conflicts_of)
 
 
+def is_inferred(dependencies: str) -> bool:
+    if not isinstance(dependencies, str) or dependencies not in ("barriers", "inferred"):
+        raise InvalidArgumentError(
+            "dependencies is no policy", found=repr(dependencies), allowed="'barriers', 'inferred'"
+        )
+    return dependencies == "inferred"
+
+
 def inferred(recording: Recording) -> Recording:
     """The recording with inferred dependencies."""
+    _check_inferable(recording)
     return with_dependencies(recording, infer(recording))
 
 
@@ -75,7 +84,7 @@ def enter(memories: Memories, index: int, accesses: list[Access], most: int | No
     spans = []
     for place, _reads, writes, _known in accesses:
         memory = memories.setdefault(_key(place), _Memory())
-        span = place.offset, _end(place), writes
+        span = place.offset, end_of(place), writes
         spans.append((memory, *(span if most is None else memory.simplified(*span, most))))
     for memory, start, end, writes in spans:
         memory.collect(start, end, writes, waits)
@@ -86,10 +95,6 @@ def enter(memories: Memories, index: int, accesses: list[Access], most: int | No
 
 def _key(place: Location) -> tuple[bool, int]:
     return isinstance(place, SlotRange), place[0]
-
-
-def _end(place: Location) -> int:
-    return LARGEST if place.length is None else place.offset + place.length
 
 
 class _Segment:
@@ -179,3 +184,13 @@ class _Memory:
 
 Memories = dict[tuple[bool, int], _Memory]
 """The histories of buffers and slots, by `(whether it is a slot, its number)`."""
+
+
+def _check_inferable(recording: Recording) -> None:
+    if recording.slots and recording.resources.events:
+        raise UnimplementedError(
+            "end: dependencies cannot be inferred where slots and events come together",
+            where="a recording" if recording.label is None else f"recording {recording.label!r}",
+            found=f"{len(recording.slots)} slots, {len(recording.resources.events)} events",
+            next_step="use barriers, or record direct buffers",
+        )

@@ -25,8 +25,6 @@ copies loop."""
 LARGEST = 16
 COPY_ARGUMENTS = struct.Struct("<QQQIII4x")
 FILL_ARGUMENTS = struct.Struct("<QQIIII")
-ARGUMENTS_SIZE = 64
-"""Bytes of the kernarg block of a blit."""
 _LANES_UNIT = 64
 
 

@@ -18,6 +18,11 @@ if TYPE_CHECKING:
     from hipgraph_cb.backend.device import BackendDevice
 
 
+def buffer_to_be(size: int, label: str | None) -> str:
+    """How messages call a buffer that is being allocated."""
+    return f"a buffer of {size} bytes" if label is None else f"buffer `{label}` of {size} bytes"
+
+
 class OwnedBuffer(Buffer):
     """Released when it is closed (or collected) and no program holds its handle.
 

@@ -7,9 +7,11 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from hipgraph_cb.backend.owned import OwnedBuffer, OwnedExecutable
 from hipgraph_cb.errors import FailedPreconditionError, InvalidArgumentError
+from hipgraph_cb.recording.commands import Location, Range
 
 if TYPE_CHECKING:
     from hipgraph_cb.backend.lifetime import Handle
+    from hipgraph_cb.recording.bindings import BoundRange
     from hipgraph_cb.recording.recording import Recording
     from hipgraph_cb.recording.resources import Entry
     from hipgraph_cb.runtime.device import Device
@@ -60,6 +62,13 @@ class BoundResources(Generic[ExecutableKind]):
             live_executable = own(objects[executable.id], kinds[1], device, "executable", executable)
             self.handles.append(live_executable.held("program"))
             self.executables[executable.id] = live_executable
+
+    def place(self, place: Location, slots: Mapping[int, BoundRange]) -> tuple[int, int]:
+        """The device address of a place and its length in bytes, with this memory in the slots."""
+        if isinstance(place, Range):
+            return self.addresses[place.resource] + place.offset, place.length
+        part = slots[place.slot].part(place)
+        return part.buffer.address + part.offset, part.length
 
     def of(self, recording: Recording) -> dict[int | str, Any]:
         """The same objects as substitutes for a program of another recording over this resource table."""

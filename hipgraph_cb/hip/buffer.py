@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from hipgraph_cb.abi.hip.codes import Code
 from hipgraph_cb.backend.imported import ForeignBuffer, check_extent
 from hipgraph_cb.backend.lifetime import Borrowed, Handle
-from hipgraph_cb.backend.owned import OwnedBuffer
+from hipgraph_cb.backend.owned import OwnedBuffer, buffer_to_be
 from hipgraph_cb.errors import HipError, InvalidArgumentError
 from hipgraph_cb.hip.api import bindings
 
@@ -103,6 +103,5 @@ def new_buffer(device: HipDevice, size: int, label: str | None) -> HipBuffer:
     """Uninitialised memory."""
     device.backlog.sweep()
     device.api.make_current()
-    where = f"a buffer of {size} bytes" if label is None else f"buffer `{label}` of {size} bytes"
-    native = int(device.api.call("hipMalloc", size, where=where))
+    native = int(device.api.call("hipMalloc", size, where=buffer_to_be(size, label)))
     return HipBuffer(device, size, native, Handle(device.api, native, "hipFree"), label)

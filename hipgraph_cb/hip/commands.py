@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from hipgraph_cb.backend.arena import PlaceExtents
 from hipgraph_cb.hip.fill_launches import FillLaunches
 from hipgraph_cb.hip.node_parameters import KernelLaunch
-from hipgraph_cb.recording.commands import Dispatch, Location, Range
+from hipgraph_cb.recording.commands import Dispatch, Location
 
 if TYPE_CHECKING:
     from hipgraph_cb.backend.resources import BoundResources
@@ -48,10 +48,7 @@ class CommandArguments:
 
     def place(self, place: Location) -> tuple[int, int]:
         """The device address and the length in bytes."""
-        if isinstance(place, Range):
-            return self._resources.addresses[place.resource] + place.offset, place.length
-        part = self.slots[place.slot].part(place)
-        return part.buffer.address + part.offset, part.length
+        return self._resources.place(place, self.slots)
 
     def event(self, event: int) -> Any:
         """What hip-python takes as the event with a resource id."""

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from hipgraph_cb.backend.lifetime import Handle
-from hipgraph_cb.backend.owned import OwnedBuffer
+from hipgraph_cb.backend.owned import OwnedBuffer, buffer_to_be
 from hipgraph_cb.hsa.functions import U64
 
 if TYPE_CHECKING:
@@ -32,8 +32,7 @@ class HsaBuffer(OwnedBuffer):
 def new_buffer(device: HsaDevice, size: int, label: str | None) -> HsaBuffer:
     """Uninitialised memory."""
     device.backlog.sweep()
-    where = f"a buffer of {size} bytes" if label is None else f"buffer `{label}` of {size} bytes"
-    handle = _allocate(device.api, device.agent.device_pool, size, where)
+    handle = _allocate(device.api, device.agent.device_pool, size, buffer_to_be(size, label))
     return HsaBuffer(device, size, handle.native, handle, label)
 
 

@@ -20,7 +20,7 @@ from hipgraph_cb.hsa.lowering import PACKET_STEPS, Surroundings, lower, payload_
 from hipgraph_cb.hsa.memory import HostMemory, HsaBuffer
 from hipgraph_cb.hsa.queue import HsaQueue
 from hipgraph_cb.hsa.timing import PacketTimer
-from hipgraph_cb.recording.commands import Dispatch, Location, Range
+from hipgraph_cb.recording.commands import Dispatch
 from hipgraph_cb.recording.profile import Span
 
 if TYPE_CHECKING:
@@ -106,7 +106,7 @@ class HsaProgram(BackendProgram[HsaQueue, "PacketNeeds", HsaEvent]):
         table, handles = self._next_table(bindings) if self._has_slots else (self._table, [])
         number = self._table_number + (table is not self._table)
         instance = instances.take(self._device.timeout)
-        instances.bind(instance, table, number, partial(self._place, table))
+        instances.bind(instance, table, number, partial(self._resources.place, slots=table))
         if table is not self._table:
             self._take(table, handles)
         return instance
@@ -173,12 +173,6 @@ class HsaProgram(BackendProgram[HsaQueue, "PacketNeeds", HsaEvent]):
         before, needs.bound_handles = needs.bound_handles, handles
         if before:
             self._device.backlog.retire(RetiredHandles(dict(needs.tickets), before))
-
-    def _place(self, table: Mapping[int, BoundRange], place: Location) -> tuple[int, int]:
-        if isinstance(place, Range):
-            return self._resources.addresses[place.resource] + place.offset, place.length
-        part = table[place.slot].part(place)
-        return part.buffer.address + part.offset, part.length
 
     def _kernel(self, executable: int, export: str) -> KernelCode:
         code: KernelCode = self._resources.executables[executable].kernel(export)

@@ -47,6 +47,7 @@ if TYPE_CHECKING:
     from hipgraph_cb.recording.resources import Slot as Slot
     from hipgraph_cb.recording.stages import MemoryAccess as MemoryAccess
     from hipgraph_cb.recording.stages import Stage as Stage
+    from hipgraph_cb.runtime.array import Array as Array
     from hipgraph_cb.runtime.buffer import Buffer as Buffer
     from hipgraph_cb.runtime.buffer import BufferView as BufferView
     from hipgraph_cb.runtime.device import Device as Device
@@ -59,6 +60,7 @@ if TYPE_CHECKING:
 
 _HOMES = {
     "AlreadyExistsError": "hipgraph_cb.errors",
+    "Array": "hipgraph_cb.runtime.array",
     "Buffer": "hipgraph_cb.runtime.buffer",
     "BufferView": "hipgraph_cb.runtime.buffer",
     "CancelledError": "hipgraph_cb.errors",
@@ -105,6 +107,7 @@ _HOMES = {
 
 __all__ = [
     "AlreadyExistsError",
+    "Array",
     "Buffer",
     "BufferView",
     "CancelledError",

@@ -47,3 +47,18 @@ def numpy_type(type_name: str | None) -> str | None:
     name = (type_name or "").removesuffix("*").strip().removeprefix("const ")
     found = C_TYPES.get(name) or C_TYPES.get(name.rstrip("0123456789"))
     return None if found is None else found.numpy_name
+
+
+def may_point_to(type_name: str | None, kind: str, size: int) -> bool:
+    """Whether a pointer of this type may be given elements of a numpy kind ("i", "u", "f", ...) and a size in bytes.
+
+    Signs do not matter, bytes and unknown types may be anything, and so may elements that numpy itself has no kind for.
+    """
+    wanted = numpy_type(type_name)
+    if wanted is None or C_BYTES[wanted] == 1 or kind not in _KINDS:
+        return True
+    return (wanted.startswith("float"), C_BYTES[wanted]) == (kind == "f", size)
+
+
+_KINDS = frozenset("biuf")
+C_BYTES = {each.numpy_name: each.size for each in C_TYPES.values()}

@@ -15,7 +15,8 @@ from hipgraph_cb.backend.address_map import AddressMap
 from hipgraph_cb.backend.lifetime import Backlog, ReleasingApi
 from hipgraph_cb.backend.queue import LaunchQueue, seconds
 from hipgraph_cb.backend.stream import QueueStream
-from hipgraph_cb.errors import DeadlineExceededError, FailedPreconditionError, HipGraphError
+from hipgraph_cb.errors import DeadlineExceededError, FailedPreconditionError, HipGraphError, InvalidArgumentError
+from hipgraph_cb.foreign import dlpack_export
 from hipgraph_cb.runtime.buffer import Buffer
 from hipgraph_cb.runtime.device import DEFAULT_TIMEOUT, Device
 from hipgraph_cb.runtime.event import Event
@@ -78,6 +79,15 @@ class BackendDevice(Device):
         """Wait, within the device's timeout, for everything that is not known to be done."""
         self._wait(self.timeout)
 
+    def wait_for_stream(self, stream: Stream) -> None:
+        """Wait, within the device's timeout, for the work of one stream of this device."""
+        if not isinstance(stream, QueueStream):
+            raise InvalidArgumentError(
+                "to_host: not a stream of this device", found=type(stream).__name__, allowed="device.stream(), or None"
+            )
+        self._queue_of_stream(stream, "to_host")
+        stream.synchronize()
+
     def close(self) -> None:
         """Wait for all work, then close everything that was made from this device, then the device.
 
@@ -112,6 +122,7 @@ class BackendDevice(Device):
         finally:
             for kind in (Program, Executable, Buffer, Event, Stream):
                 self._close_all(kind)
+            dlpack_export.sweep()
             self._drain()
             for queue in tuple(self.queues):
                 queue.release()
@@ -162,12 +173,12 @@ class BackendDevice(Device):
             raise
         return queue
 
-    def _queue_of_stream(self, stream: QueueStream) -> Any:
-        """The queue of a stream that `replay` was given."""
-        stream.check_open("replay")
+    def _queue_of_stream(self, stream: QueueStream, action: str = "replay") -> Any:
+        """The queue of a stream that a call was given."""
+        stream.check_open(action)
         if stream.device is not self:
             raise FailedPreconditionError(
-                "replay: the stream belongs to another device",
+                f"{action}: the stream belongs to another device",
                 found=stream.device.describe(),
                 allowed=f"{self.describe()}, opened where the program was made",
             )

@@ -12,6 +12,7 @@ from hipgraph_cb.errors import FailedPreconditionError, OutOfRangeError
 if TYPE_CHECKING:
     from hipgraph_cb.foreign.memory import ForeignMemory
     from hipgraph_cb.recording.bindings import BoundRange
+    from hipgraph_cb.runtime.stream import Stream
 
 
 class ForeignBuffer(OwnedBuffer):
@@ -33,9 +34,9 @@ class ForeignBuffer(OwnedBuffer):
             FailedPreconditionError: its owner freed it.
         """
 
-    def _settle(self) -> None:
+    def _settle(self, stream: Stream | None = None) -> None:
         self.check_there()
-        super()._settle()
+        super()._settle(stream)
 
     def _gone(self, found: str | None = None) -> FailedPreconditionError:
         return FailedPreconditionError(

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from hipgraph_cb.backend.device import BackendDevice
+    from hipgraph_cb.runtime.stream import Stream
 
 
 def buffer_to_be(size: int, label: str | None) -> str:
@@ -58,17 +59,23 @@ class OwnedBuffer(Buffer):
         self._settle()
         self._copy(self._address + offset, host, handle, to_host=False)
 
-    def _read(self, offset: int, host: NDArray[np.uint8]) -> None:
+    def _read(self, offset: int, host: NDArray[np.uint8], stream: Stream | None = None) -> None:
         handle = self.held("to_host")
-        self._settle()
+        self._settle(stream)
         self._copy(self._address + offset, host, handle, to_host=True)
 
     @abstractmethod
     def _copy(self, address: int, host: NDArray[np.uint8], keep: Handle, to_host: bool) -> None:
         """Copy between host memory and the device address; `keep` keeps it alive until this returns."""
 
-    def _settle(self) -> None:
-        self._device.wait_for_queues()
+    def _keep(self, action: str) -> object:
+        return self.held(action)
+
+    def _settle(self, stream: Stream | None = None) -> None:
+        if stream is None:
+            self._device.wait_for_queues()
+        else:
+            self._device.wait_for_stream(stream)
 
     def _release(self) -> None:
         self.handle = None

@@ -12,8 +12,9 @@ from enum import Enum
 from functools import cached_property
 from typing import Any, NamedTuple
 
+from hipgraph_cb.abi.c_types import may_point_to, numpy_type
 from hipgraph_cb.code_object.metadata import ArgumentMetadata, KernelMetadata
-from hipgraph_cb.code_object.packing import NOT_POINTERS, Packer, block_size
+from hipgraph_cb.code_object.packing import NOT_POINTERS, Packer, block_size, has_elements
 from hipgraph_cb.code_object.packing import packer as packer_for
 from hipgraph_cb.code_object.scalars import (
     Encoder,
@@ -177,6 +178,7 @@ class KernargLayout:
                 found = f"{type(value).__name__} {_shown(value)}"
                 raise self._wrong_value(values, offset, found, "a buffer, a view, a slot, or None for null")
             else:
+                self._check_elements(values, offset, value)
                 pointers.append((offset, value))
         return PackedArguments(bytes(block), tuple(pointers))
 
@@ -256,6 +258,19 @@ class KernargLayout:
             )
             for parameter in self.parameters
         )
+
+    def _check_elements(self, values: Sequence[object], offset: int, value: Any) -> None:
+        """Device memory that has an element type must have that of the parameter, where both are known."""
+        if not has_elements(type(value)):
+            return
+        pointer = next(parameter.pointee for parameter in self.parameters if parameter.offset == offset)
+        if not may_point_to(pointer, value.dtype.kind, value.dtype.itemsize):
+            raise self._wrong_value(
+                values,
+                offset,
+                f"an array of {value.dtype.name}",
+                f"{numpy_type(pointer)} elements; .view({numpy_type(pointer)!r}) takes the bytes as such",
+            )
 
     def _wrong_count(self, values: Sequence[object]) -> InvalidArgumentError:
         given, wanted = len(values), len(self.parameters)

@@ -13,6 +13,7 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
 from typing import Any, Protocol
 
+from hipgraph_cb.abi.c_types import may_point_to
 from hipgraph_cb.code_object.scalars import Encoder, ScalarError, number_format
 
 WORD = 8
@@ -59,7 +60,12 @@ def packer(places: Sequence[Place], encoders: Sequence[Encoder | None], types: S
             if type_ in NOT_POINTERS and type_ is not int:
                 return None
             layout += "Q"
-            parts.append(f"words[a{index}]")
+            if has_elements(type_):
+                tests.append(f"a{index}.__class__ is g{len(used)} and g{len(used) + 1}(a{index}.dtype)")
+                used += [type_, _element_test(place.type_name)]
+                parts.append(f"words[a{index}.bytes]")
+            else:
+                parts.append(f"words[a{index}]")
             continue
         form = number_format(place.size, place.type_name, type_)
         layout += form or f"{place.size}s"
@@ -72,6 +78,16 @@ def packer(places: Sequence[Place], encoders: Sequence[Encoder | None], types: S
     names = "".join(f"a{index}, " for index in range(len(types)))
     test = " and ".join(tests) or "True"
     return _factory(names, test, "".join(f"{part}, " for part in parts), len(used))(struct.Struct(layout).pack, *used)
+
+
+def has_elements(type_: type) -> bool:
+    """Whether objects of this class are device memory with an element type. They cannot be hashed, so that no packer of
+    other types takes them."""
+    return getattr(type_, "__hash__", None) is None and hasattr(type_, "dtype") and hasattr(type_, "buffer")
+
+
+def _element_test(pointer: str | None) -> Callable[[Any], bool]:
+    return lambda dtype: may_point_to(pointer, dtype.kind, dtype.itemsize)
 
 
 @lru_cache(maxsize=1024)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import struct
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from hipgraph_cb.abi.c_types import C_TYPES, FLOAT, FLOAT_LETTERS, INTEGER_LETTERS, SIGNED, UNSIGNED
 
@@ -44,13 +44,16 @@ class ScalarError(ValueError):
 def encoder(size: int, type_name: str | None) -> Encoder:
     """A function from one value to exactly `size` bytes.
 
-    A numpy scalar, an array or bytes must have the exact size. A Python number follows `type_name` where it is known;
-    else a float takes the IEEE format of the size and an int two's complement.
+    A numpy array or bytes must have the exact size. A Python number follows `type_name` where it is known; else a float
+    takes the IEEE format of the size and an int two's complement; a numpy scalar of another size is a number as well. A
+    tuple or a list has one value for each element of a vector type.
     """
     kind = _kind(size, type_name)
     fast: dict[type, Callable[[object], bytes] | None] = {
         number: _fast_pack(number_format(size, type_name, number)) for number in (int, float)
     }
+
+    elements = _vector_encoder(size, type_name)
 
     def encode(value: object) -> bytes:
         pack = fast.get(type(value))
@@ -63,7 +66,9 @@ def encoder(size: int, type_name: str | None) -> Encoder:
             return _encode_float(value, size, kind)
         if isinstance(value, int):
             return _encode_integer(int(value), size, kind)
-        return _encode_buffer(value, size)
+        if elements is not None and isinstance(value, (tuple, list)):
+            return elements(value)
+        return _encode_buffer(value, size, kind)
 
     return encode
 
@@ -144,11 +149,36 @@ def _number(value: int | float) -> str:
     return f"the number {value}" if value.bit_length() <= 128 else f"a number of {value.bit_length()} bits"
 
 
-def _encode_buffer(value: object, size: int) -> bytes:
+def _vector_encoder(size: int, type_name: str | None) -> Callable[[Sequence[object]], bytes] | None:
+    """What packs one value for each element of a vector type such as float4; None for other types.
+
+    A vector of three elements has the size of one of four.
+    """
+    name = (type_name or "").rstrip("0123456789")
+    count = int(type_name[len(name) :] or 0) if type_name else 0
+    element = C_TYPES.get(name)
+    if element is None or count < 2 or size != element.size * (4 if count == 3 else count):
+        return None
+    encode = encoder(element.size, name)
+
+    def elements(values: Sequence[object]) -> bytes:
+        if len(values) != count:
+            raise ScalarError(f"{len(values)} values", f"{count} values for {type_name}")
+        return b"".join(map(encode, values)).ljust(size, b"\0")
+
+    return elements
+
+
+def _encode_buffer(value: object, size: int, kind: str) -> bytes:
     try:
         view = memoryview(value)  # type: ignore[arg-type]  # the buffer protocol is not a static type before 3.12
     except (TypeError, ValueError, BufferError):
         raise ScalarError(f"{type(value).__name__}", f"a number, or bytes or a numpy value of {size} bytes") from None
-    if view.nbytes != size:
-        raise ScalarError(f"{type(value).__name__} of {view.nbytes} bytes", f"exactly {size} bytes")
-    return view.tobytes()
+    if view.nbytes == size:
+        return view.tobytes()
+    number = value.item() if view.ndim == 0 and hasattr(value, "item") else None
+    if type(number) is float:
+        return _encode_float(number, size, kind)
+    if isinstance(number, int):
+        return _encode_integer(int(number), size, kind)
+    raise ScalarError(f"{type(value).__name__} of {view.nbytes} bytes", f"exactly {size} bytes")

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from hipgraph_cb.errors import InvalidArgumentError, UnimplementedError
-from hipgraph_cb.foreign.dlpack import ROCM, CapsuleError, device_name, read_capsule
+from hipgraph_cb.foreign.dlpack import ROCM, CapsuleError, device_name, element_name, read_capsule
 from hipgraph_cb.foreign.host import DLPACK_HOST_DEVICES
 
 ACTION = "import_buffer"
@@ -31,6 +31,8 @@ class ForeignMemory(NamedTuple):
         stream: the stream of the work that has to be done first: `LEGACY_STREAM`, `PER_THREAD_STREAM` or an address;
             None where nothing has to be waited for.
         name: how messages call it.
+        shape: the extents, in C order; None for an address.
+        element: what numpy calls the elements; None where it is not known.
     """
 
     address: int
@@ -39,6 +41,8 @@ class ForeignMemory(NamedTuple):
     device: int | None
     stream: int | None
     name: str
+    shape: tuple[int, ...] | None = None
+    element: str | None = None
 
 
 def foreign_memory(source: Any, size: int | None, dlpack_stream: int | None) -> ForeignMemory:
@@ -107,7 +111,8 @@ def _by_dlpack(source: Any, name: str, stream: int | None) -> ForeignMemory:
     strides = None if tensor.strides is None else tuple(stride * itemsize for stride in tensor.strides)
     size = _contiguous_size(tensor.shape, strides, itemsize, name)
     _check_writable(tensor.read_only, name)
-    return ForeignMemory(tensor.address, size, (source, capsule), tensor.device[1], None, name)
+    element = element_name(tensor.code, tensor.bits)
+    return ForeignMemory(tensor.address, size, (source, capsule), tensor.device[1], None, name, tensor.shape, element)
 
 
 def _array_interface(source: Any, name: str) -> Any:
@@ -125,7 +130,7 @@ def _by_array_interface(interface: Any, source: object, name: str) -> ForeignMem
     try:
         address, read_only = interface["data"]
         shape = tuple(int(extent) for extent in interface["shape"])
-        itemsize = numpy.dtype(interface["typestr"]).itemsize
+        element = numpy.dtype(interface["typestr"])
         strides, stream = interface.get("strides"), interface.get("stream")
     except (KeyError, TypeError, ValueError) as error:
         raise InvalidArgumentError(
@@ -138,7 +143,7 @@ def _by_array_interface(interface: Any, source: object, name: str) -> ForeignMem
         raise UnimplementedError(
             f"{ACTION}: masked arrays are not taken", where=name, next_step="import the data alone"
         )
-    size = _contiguous_size(shape, None if strides is None else tuple(strides), itemsize, name)
+    size = _contiguous_size(shape, None if strides is None else tuple(strides), element.itemsize, name)
     _check_writable(bool(read_only), name)
     if stream == 0:
         raise InvalidArgumentError(
@@ -147,7 +152,8 @@ def _by_array_interface(interface: Any, source: object, name: str) -> ForeignMem
             found="stream 0 in the __cuda_array_interface__",
             allowed="None, 1 (the legacy default stream), 2 (the per-thread one) or the address of a stream",
         )
-    return ForeignMemory(int(address or 0), size, source, None, None if stream is None else int(stream), name)
+    order = None if stream is None else int(stream)
+    return ForeignMemory(int(address or 0), size, source, None, order, name, shape, element.str)
 
 
 def _by_address(source: Any, size: int | None, name: str) -> ForeignMemory:

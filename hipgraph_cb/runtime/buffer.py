@@ -7,6 +7,7 @@ from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, Any
 
 from hipgraph_cb.errors import InvalidArgumentError, OutOfRangeError
+from hipgraph_cb.foreign.dlpack import ROCM
 from hipgraph_cb.foreign.host import host_array, is_device_memory
 from hipgraph_cb.recording.validation import LARGEST
 from hipgraph_cb.runtime.resource import Resource
@@ -16,10 +17,11 @@ if TYPE_CHECKING:
     from numpy.typing import DTypeLike, NDArray
 
     from hipgraph_cb.runtime.device import Device
+    from hipgraph_cb.runtime.stream import Stream
 
 
-class _Range(ABC):
-    """What buffers and views share: a range of bytes that can be narrowed, written and read."""
+class MemoryRange(ABC):
+    """What buffers, views and arrays share: a range of bytes on a device."""
 
     __slots__ = ()
 
@@ -50,21 +52,69 @@ class _Range(ABC):
 
     @property
     def __cuda_array_interface__(self) -> dict[str, Any]:
-        """The bytes of this range, for PyTorch, CuPy and others on the same GPU.
+        """This range, for PyTorch, CuPy and others on the same GPU: an array with its shape and type, else bytes.
 
         Reading it waits for the work that was enqueued before, so a consumer has no stream to wait for.
         A user of the memory keeps this object, and must not use it after `close()`.
         """
         self.buffer.check_open("__cuda_array_interface__")
         self.buffer._settle()
+        shape, element = self._array_interface()
         return {
-            "shape": (self.length,),
-            "typestr": "|u1",
+            "shape": shape,
+            "typestr": element.str,
             "data": (self.address, False),
             "strides": None,
             "stream": None,
             "version": 3,
         }
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        """The kind of the device, kDLROCM, and its ordinal."""
+        return ROCM, self.device.ordinal
+
+    def __dlpack__(
+        self,
+        *,
+        stream: Any = None,
+        max_version: tuple[int, int] | None = None,
+        dl_device: tuple[int, int] | None = None,
+        copy: bool | None = None,
+    ) -> Any:
+        """A DLPack capsule of the same memory, which lives until its consumer has released it.
+
+        Args:
+            stream: the consumer's stream; the work that was enqueued before is waited for here, so that it may use any.
+                -1 waits for nothing.
+            max_version: the newest version of DLPack that the consumer reads.
+            dl_device: where the consumer wants the data: this device, or (1, 0) for a copy in host memory.
+            copy: True gives a copy, on the host only; False refuses one.
+
+        Raises:
+            BufferError: another device, a copy on this device, or elements that DLPack has no name for.
+            FailedPreconditionError: the buffer is closed.
+        """
+        from hipgraph_cb.foreign.dlpack_export import export
+
+        self.buffer.check_open("__dlpack__")
+        return export(self, stream, max_version, dl_device, copy)
+
+    def _array_interface(self) -> tuple[tuple[int, ...], np.dtype[Any]]:
+        """Shape and element type for other libraries."""
+        import numpy
+
+        return (self.length,), numpy.dtype(numpy.uint8)
+
+    def _describe_range(self) -> str:
+        whole = self.offset == 0 and self.length == self.buffer._size
+        whole_buffer = self.buffer.describe()
+        return whole_buffer if whole else f"bytes {self.offset} to {self.offset + self.length} of {whole_buffer}"
+
+
+class ByteRange(MemoryRange):
+    """What buffers and views share: bytes that can be narrowed, written and read."""
+
+    __slots__ = ()
 
     def view(self, offset: int = 0, length: int | None = None) -> BufferView:
         """A part of this range, which keeps the buffer alive.
@@ -112,11 +162,12 @@ class _Range(ABC):
         if self.length:
             self.buffer._write(self.offset, host)
 
-    def to_host(self, dtype: DTypeLike = "uint8") -> NDArray[Any]:
+    def to_host(self, dtype: DTypeLike = "uint8", stream: Stream | None = None) -> NDArray[Any]:
         """A host copy, made after the work that was enqueued before.
 
         Args:
             dtype: the element type, as numpy.dtype takes it.
+            stream: wait for the work of this stream only; None waits for all work that was enqueued before.
 
         Returns:
             A new array of shape (length / itemsize,).
@@ -129,8 +180,8 @@ class _Range(ABC):
         import numpy
 
         self.buffer.check_open("to_host")
-        element = _element(dtype)
-        if element.hasobject or element.itemsize == 0 or self.length % element.itemsize:
+        element = element_type(dtype, "to_host")
+        if self.length % element.itemsize:
             raise InvalidArgumentError(
                 f"to_host: the range is not a whole number of {element.name} elements",
                 where=self._describe_range(),
@@ -140,16 +191,11 @@ class _Range(ABC):
             )
         host = numpy.empty(self.length // element.itemsize, element)
         if self.length:
-            self.buffer._read(self.offset, host.view(numpy.uint8))
+            self.buffer._read(self.offset, host.view(numpy.uint8), stream)
         return host
 
-    def _describe_range(self) -> str:
-        whole = self.offset == 0 and self.length == self.buffer.size
-        whole_buffer = self.buffer.describe()
-        return whole_buffer if whole else f"bytes {self.offset} to {self.offset + self.length} of {whole_buffer}"
 
-
-class Buffer(Resource, _Range):
+class Buffer(Resource, ByteRange):
     """Device memory. It is its own whole range, so it can be given where a view can.
 
     Attributes:
@@ -210,19 +256,23 @@ class Buffer(Resource, _Range):
         return f"<{self.describe()} on {self._device.name}{', closed' if self._closed else ''}>"
 
     @abstractmethod
-    def _settle(self) -> None:
-        """Wait for the work that was enqueued before, ahead of a use of the memory by the host or by others."""
+    def _keep(self, action: str) -> object:
+        """What keeps the memory, also when the buffer is closed. Raises FailedPreconditionError where it is."""
+
+    @abstractmethod
+    def _settle(self, stream: Stream | None = None) -> None:
+        """Wait for the work that was enqueued before, of one stream or of all, ahead of a use by the host or others."""
 
     @abstractmethod
     def _write(self, offset: int, host: NDArray[np.uint8]) -> None:
         """Copy `host` to the bytes from `offset` on; the range was checked."""
 
     @abstractmethod
-    def _read(self, offset: int, host: NDArray[np.uint8]) -> None:
+    def _read(self, offset: int, host: NDArray[np.uint8], stream: Stream | None = None) -> None:
         """Fill `host` from the bytes from `offset` on; the range was checked."""
 
 
-class BufferView(_Range):
+class BufferView(ByteRange):
     """A part of a buffer; it keeps the buffer alive. Made by `.view()` and `Executable.global_()`."""
 
     __slots__ = ("_buffer", "_length", "_offset")
@@ -284,15 +334,27 @@ def byte_count(value: object, action: str, name: str) -> int:
     return count
 
 
-def _element(dtype: DTypeLike) -> np.dtype[Any]:
+def element_type(dtype: DTypeLike, action: str) -> np.dtype[Any]:
+    """`dtype` as an element type of whole bytes without Python objects.
+
+    Raises:
+        InvalidArgumentError: numpy knows no such type, or it is none for device memory.
+    """
     import numpy
 
     try:
-        return numpy.dtype(dtype)
+        element = numpy.dtype(dtype)
     except (TypeError, ValueError) as error:
         raise InvalidArgumentError(
-            "to_host: numpy has no such element type", found=repr(dtype), allowed="what numpy.dtype(...) takes"
+            f"{action}: numpy has no such element type", found=repr(dtype), allowed="what numpy.dtype(...) takes"
         ) from error
+    if element.hasobject or element.itemsize == 0:
+        raise InvalidArgumentError(
+            f"{action}: no element type for device memory",
+            found=str(element),
+            allowed="numbers, records of them, and other types of at least one byte",
+        )
+    return element
 
 
 def host_bytes(array: object, action: str) -> NDArray[np.uint8]:
@@ -328,9 +390,18 @@ def host_bytes(array: object, action: str) -> NDArray[np.uint8]:
 
 def _view(array: object) -> memoryview | None:
     """The memory of host data; None where the object offers none."""
-    for source in (lambda: array, lambda: host_array(array)):
+    for source in (lambda: array, lambda: host_array(array), lambda: _bytes_of(array)):
         try:
             return memoryview(source())  # type: ignore[arg-type]
         except (TypeError, ValueError, BufferError):
             continue
     return None
+
+
+def _bytes_of(array: object) -> object:
+    """The bytes of a numpy array whose element type the buffer protocol has no name for, such as bfloat16."""
+    import numpy
+
+    if not isinstance(array, numpy.ndarray) or array.dtype.hasobject:
+        raise TypeError
+    return array.reshape(-1).view(numpy.uint8) if array.flags.c_contiguous else array.view(f"V{array.itemsize}")

@@ -21,12 +21,13 @@ from hipgraph_cb.errors import (
     UnimplementedError,
 )
 from hipgraph_cb.files import file_path, read_file
+from hipgraph_cb.foreign import dlpack_export
 from hipgraph_cb.recording.validation import text
+from hipgraph_cb.runtime.array_creation import ArrayCreation
 from hipgraph_cb.runtime.buffer import Buffer, byte_count, host_bytes
 from hipgraph_cb.runtime.calls import Calls
 from hipgraph_cb.runtime.executable import Executable
 from hipgraph_cb.runtime.options import ProgramOptions
-from hipgraph_cb.runtime.resource import Resource
 
 if TYPE_CHECKING:
     from hipgraph_cb.code_object.limits import DeviceLimits
@@ -44,7 +45,7 @@ DEFAULT_TIMEOUT = 120.0
 """Seconds that a wait may take unless the device or the call says otherwise (P4)."""
 
 
-class Device(Resource):
+class Device(ArrayCreation):
     """A GPU: memory is allocated, code objects are loaded and programs are made here.
 
     Attributes:
@@ -78,6 +79,7 @@ class Device(Resource):
         size = byte_count(size, "allocate", "size")
         if size == 0:
             raise InvalidArgumentError("allocate: a buffer needs at least one byte", found="0", allowed="1 or more")
+        dlpack_export.sweep()  # what others have released makes room
         with self._in_call("allocate"):
             return self._allocate(size, label)
 
@@ -86,7 +88,7 @@ class Device(Resource):
 
         Args:
             array: anything with the buffer protocol, of any shape and element type, contiguous in C order, at least one
-                byte. The buffer has its `nbytes`; shape and type are not kept.
+                byte. The buffer has its `nbytes`; `asarray` keeps shape and type as well.
 
         Raises:
             InvalidArgumentError: not host data, not contiguous, or empty.
@@ -117,6 +119,9 @@ class Device(Resource):
             OutOfRangeError: more bytes than were allocated at an address.
             DeadlineExceededError: the producer's work took longer than the device's timeout.
         """
+        return self._imported(memory, size, label)[0]
+
+    def _imported(self, memory: object, size: int | None, label: str | None) -> tuple[Buffer, ForeignMemory]:
         self.check_open("import_buffer")
         text(label)
         if size is not None:
@@ -132,7 +137,7 @@ class Device(Resource):
                 allowed=f"device {self.ordinal}",
             )
         with self._in_call("import_buffer"):
-            return self._import(foreign, label)
+            return self._import(foreign, label), foreign
 
     def load(self, source: str | os.PathLike[str] | bytes, label: str | None = None) -> Executable:
         """Verify a code object for this device and load it. `source` is a path or the bytes.

@@ -17,11 +17,14 @@ class HostBuffer(Buffer):
     def _write(self, offset, host):
         self.memory[offset : offset + host.nbytes] = host
 
-    def _read(self, offset, host):
+    def _read(self, offset, host, stream=None):
         host[:] = self.memory[offset : offset + host.nbytes]
 
-    def _settle(self):
+    def _settle(self, stream=None):
         pass
+
+    def _keep(self, action):
+        return self.memory
 
     def _release(self):
         self.releases += 1

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ctypes
 
-from hipgraph_cb.foreign.dlpack import _Tensor, _Versioned
+from hipgraph_cb.foreign.dlpack import Unversioned, Versioned
 
 ROCM = 10
 
@@ -19,10 +19,6 @@ class ArrayInterfaceArray:
         interface.update(facts)
         self.__cuda_array_interface__ = interface
         self.buffer_behind_it = buffer
-
-
-class _Plain(ctypes.Structure):
-    _fields_ = (("tensor", _Tensor), ("manager", ctypes.c_void_p), ("deleter", ctypes.c_void_p))
 
 
 class DLPackArray:
@@ -42,7 +38,7 @@ class DLPackArray:
         self._name = name or (b"dltensor" if version is None else b"dltensor_versioned")
         self._shape = (ctypes.c_int64 * max(len(shape), 1))(*shape)
         self._strides = None if strides is None else (ctypes.c_int64 * len(strides))(*strides)
-        self._struct = _Plain() if version is None else _Versioned()
+        self._struct = Unversioned() if version is None else Versioned()
         if version is not None:
             self._struct.major, self._struct.minor = version
             self._struct.flags = int(read_only)

@@ -54,6 +54,7 @@ if TYPE_CHECKING:
     from hipgraph_cb.runtime.event import Event as Event
     from hipgraph_cb.runtime.executable import Executable as Executable
     from hipgraph_cb.runtime.executable import Export as Export
+    from hipgraph_cb.runtime.launch import Launch as Launch
     from hipgraph_cb.runtime.program import Program as Program
     from hipgraph_cb.runtime.stream import Stream as Stream
     from hipgraph_cb.virtual.settings import VirtualSettings as VirtualSettings
@@ -86,6 +87,7 @@ _HOMES = {
     "InternalError": "hipgraph_cb.errors",
     "InvalidArgumentError": "hipgraph_cb.errors",
     "JoinPolicy": "hipgraph_cb.recording.dependencies",
+    "Launch": "hipgraph_cb.runtime.launch",
     "MemoryAccess": "hipgraph_cb.recording.stages",
     "NotFoundError": "hipgraph_cb.errors",
     "OutOfRangeError": "hipgraph_cb.errors",
@@ -131,6 +133,7 @@ __all__ = [
     "InternalError",
     "InvalidArgumentError",
     "JoinPolicy",
+    "Launch",
     "MemoryAccess",
     "MissingFileError",
     "NoSuchIndexError",

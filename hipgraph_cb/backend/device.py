@@ -12,6 +12,7 @@ from typing import Any, TypeVar
 
 from hipgraph_cb.backend.absence import Absence
 from hipgraph_cb.backend.address_map import AddressMap
+from hipgraph_cb.backend.launch import QueueLaunch
 from hipgraph_cb.backend.lifetime import Backlog, ReleasingApi
 from hipgraph_cb.backend.queue import LaunchQueue, seconds
 from hipgraph_cb.backend.stream import QueueStream
@@ -158,6 +159,9 @@ class BackendDevice(Device):
     @abstractmethod
     def queue_of(self, stream: Any) -> Any:
         """The queue of anything that `replay(stream=...)` takes."""
+
+    def _launched(self, stream: Any, name: str) -> QueueLaunch:
+        return QueueLaunch(self, self.queue_of(stream), name)
 
     def enter_queue(self, stream: Any) -> Any:
         """The queue of a stream, for a call that must leave it. A stream that is closed meanwhile is released then."""

@@ -37,6 +37,12 @@ class HipExecutable(OwnedExecutable):
             function = self._functions[export] = int(native)
         return function
 
+    def _occupancy(self, export: str, workgroup_size: int, dynamic_lds: int) -> int:
+        question = "hipModuleOccupancyMaxActiveBlocksPerMultiprocessor"
+        arguments = (self.function(export), workgroup_size, dynamic_lds)
+        self._device.api.make_current()
+        return int(self._device.api.call(question, *arguments, where=f"kernel {export} of {self.describe()}"))
+
     def _global(self, name: str) -> HipBuffer:
         module = self.held("global_")
         try:

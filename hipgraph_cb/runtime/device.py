@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import os
 from abc import abstractmethod
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from threading import get_ident
 from typing import TYPE_CHECKING, Any
@@ -38,6 +38,8 @@ if TYPE_CHECKING:
     from hipgraph_cb.recording.dependencies import JoinPolicy
     from hipgraph_cb.recording.recording import Recording
     from hipgraph_cb.runtime.event import Event
+    from hipgraph_cb.runtime.executable import Export
+    from hipgraph_cb.runtime.launch import Launch
     from hipgraph_cb.runtime.program import Program
     from hipgraph_cb.runtime.stream import Stream
 
@@ -204,6 +206,35 @@ class Device(ArrayCreation):
             build=lambda recording: self._make_program(recording, None, options),
         )
 
+    def launch(
+        self,
+        kernel: Export,
+        workgroup_count: int | Sequence[int],
+        workgroup_size: int | Sequence[int] | None = None,
+        args: Sequence[Any] = (),
+        *,
+        stream: Any = None,
+        dynamic_lds: int = 0,
+        label: str | None = None,
+    ) -> Launch:
+        """Launch one kernel now, without a recording; `kernel(count, size, *args)` is the same.
+
+        Memory, and the code, are kept until it has ended. A command buffer costs less for what runs more than once.
+
+        Args:
+            kernel: an `Export` of an executable of this device.
+            args: its arguments, in order.
+            stream: as for `Program.replay`.
+            workgroup_count, workgroup_size, dynamic_lds, label: as for `CommandBuffer.dispatch`.
+
+        Raises:
+            InvalidArgumentError, OutOfRangeError, FailedPreconditionError: as `CommandBuffer.dispatch` and `replay`.
+        """
+        with self.command_buffer(label=label) as recorder:
+            recorder.dispatch(kernel, workgroup_count, workgroup_size, args=args, dynamic_lds=dynamic_lds, label=label)
+        recorder.replay(stream=stream, mode="stream")
+        return self._launched(stream, f"kernel {kernel.name}")
+
     def program(
         self,
         recording: Recording,
@@ -314,6 +345,10 @@ class Device(ArrayCreation):
 
     def _event(self, label: str | None) -> Event:
         raise UnimplementedError(f"event: the {self.backend} backend has no events", where=self.describe())
+
+    @abstractmethod
+    def _launched(self, stream: Any, name: str) -> Launch:
+        """What was enqueued on a stream just now."""
 
     @abstractmethod
     def _stream(self, label: str | None) -> Stream: ...

@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
+import math
 from abc import abstractmethod
-from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any
 from weakref import WeakValueDictionary
 
-from hipgraph_cb.errors import InvalidArgumentError, NotFoundError
-from hipgraph_cb.runtime.buffer import BufferView
+from hipgraph_cb.errors import InvalidArgumentError, NotFoundError, UnimplementedError
+from hipgraph_cb.runtime.buffer import BufferView, byte_count
 from hipgraph_cb.runtime.resource import Resource
 
 if TYPE_CHECKING:
     from hipgraph_cb.code_object.kernel_args import KernargLayout, Parameter
+    from hipgraph_cb.code_object.metadata import RegisterUse
     from hipgraph_cb.code_object.target_id import TargetId
     from hipgraph_cb.code_object.verify import VerifiedExecutable, VerifiedExport
     from hipgraph_cb.runtime.buffer import Buffer
     from hipgraph_cb.runtime.device import Device
+    from hipgraph_cb.runtime.launch import Launch
 
 
 class Export:
@@ -43,6 +46,61 @@ class Export:
     def workgroup_size(self) -> tuple[int, int, int] | None:
         """The size that the code object requires, or None if the dispatch chooses."""
         return self.verified.required_workgroup_size
+
+    @property
+    def registers(self) -> RegisterUse:
+        """The registers of one wave, and what was spilled; None for what the metadata does not state."""
+        return self.verified.metadata.registers
+
+    @property
+    def lds_size(self) -> int:
+        """Bytes of LDS of a workgroup, without what a dispatch adds."""
+        return self.verified.group_segment_size
+
+    @property
+    def scratch_size(self) -> int:
+        """Bytes of scratch memory of one lane."""
+        return self.verified.private_segment_size
+
+    @property
+    def max_workgroup_size(self) -> int:
+        """The most work-items that a workgroup of it may have."""
+        return self.verified.max_flat_workgroup_size
+
+    def occupancy(self, workgroup_size: int | Sequence[int] | None = None, dynamic_lds: int = 0) -> int:
+        """How many workgroups of this kernel one compute unit holds at a time, as the runtime says.
+
+        Args:
+            workgroup_size, dynamic_lds: as for `CommandBuffer.dispatch`.
+
+        Raises:
+            InvalidArgumentError, OutOfRangeError: a size that the kernel does not take.
+            UnimplementedError: the backend has no runtime that answers; the HIP backend has.
+        """
+        from hipgraph_cb.recording.workgroups import check_size
+        from hipgraph_cb.recording.workgroups import workgroup_size as checked_size
+
+        device = self.executable.device
+        size = checked_size(self.verified, workgroup_size)
+        check_size(self.verified, size, device.limits)
+        return self.executable._occupancy(
+            self.name, math.prod(size), byte_count(dynamic_lds, "occupancy", "dynamic_lds")
+        )
+
+    def __call__(
+        self,
+        workgroup_count: int | Sequence[int],
+        workgroup_size: int | Sequence[int] | None = None,
+        *args: Any,
+        stream: Any = None,
+        dynamic_lds: int = 0,
+        label: str | None = None,
+    ) -> Launch:
+        """Launch the kernel now; see `Device.launch`."""
+        device = self.executable.device
+        return device.launch(
+            self, workgroup_count, workgroup_size, args, stream=stream, dynamic_lds=dynamic_lds, label=label
+        )
 
     def __repr__(self) -> str:
         return f"<kernel {self.name} of {self.executable.describe()}>"
@@ -126,6 +184,13 @@ class Executable(Resource):
             if name in self._verified.undescribed
             else repr(name),
             allowed=self._listed(),
+        )
+
+    def _occupancy(self, export: str, workgroup_size: int, dynamic_lds: int) -> int:
+        raise UnimplementedError(
+            f"occupancy: the {self._device.backend} backend has no runtime that answers",
+            where=f"kernel {export} of {self.describe()}",
+            next_step="open the device with backend='hip'",
         )
 
     def _listed(self) -> str:

@@ -50,6 +50,9 @@ class HostDevice(Device):
     def _program(self, recording, resources, options):
         raise NotImplementedError
 
+    def _launched(self, stream, name):
+        raise NotImplementedError
+
     def _stream(self, label):
         raise NotImplementedError
 

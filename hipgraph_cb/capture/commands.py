@@ -10,7 +10,7 @@ from hipgraph_cb.capture.blobs import Blobs
 from hipgraph_cb.capture.document import boolean, fields, items, number, octets, optional, text, tuple_of
 from hipgraph_cb.errors import HipGraphError, InvalidArgumentError, UnimplementedError
 from hipgraph_cb.recording.commands import Command, Location, Range, SlotRange
-from hipgraph_cb.recording.commands.fields import Field
+from hipgraph_cb.recording.commands.fields import Field, place_as_json
 from hipgraph_cb.recording.commands.types import TYPES, CommandType
 from hipgraph_cb.recording.workgroups import LARGEST_GRID
 
@@ -18,23 +18,21 @@ LARGEST_ID = (1 << 32) - 1
 
 
 class Form(NamedTuple):
-    """How one kind of field is written and read. Blobs hold what is too long for a text."""
+    """How one kind of field is read, and how it is written where that is not its `as_json`.
 
-    write: Callable[[Any, Blobs], Any]
+    Blobs hold what is too long for a text.
+    """
+
     read: Callable[[Any, Blobs], Any]
+    write: Callable[[Any, Blobs], Any] | None = None
 
 
 def _plain(read: Callable[[Any], Any]) -> Form:
-    """A field whose value is its own JSON."""
-    return Form(lambda value, _: value, lambda value, _: read(value))
+    """A field that needs no blobs."""
+    return Form(lambda value, _: read(value))
 
 
-def _write_place(place: Location, _: Blobs | None = None) -> dict[str, int | None]:
-    name = "slot" if isinstance(place, SlotRange) else "buffer"
-    return {name: place[0], "offset": place.offset, "length": place.length}
-
-
-def _read_place(value: object, _: Blobs | None = None) -> Location:
+def _read_place(value: object) -> Location:
     if isinstance(value, dict) and "slot" in value:
         slot, offset, length = fields(value, "slot", "offset", "length")
         return SlotRange(number(slot, largest=LARGEST_ID), number(offset), optional(number, length))
@@ -43,7 +41,7 @@ def _read_place(value: object, _: Blobs | None = None) -> Location:
 
 
 def _write_pointers(pointers: Any, _: Blobs) -> list[Any]:
-    return [{"at": offset, "place": _write_place(place)} for offset, place in pointers]
+    return [{"at": offset, "place": place_as_json(place)} for offset, place in pointers]
 
 
 def _read_pointers(value: object, _: Blobs) -> tuple[tuple[int, Location], ...]:
@@ -52,7 +50,7 @@ def _read_pointers(value: object, _: Blobs) -> tuple[tuple[int, Location], ...]:
 
 
 def _write_accesses(accesses: Any, _: Blobs) -> list[Any]:
-    return [{"place": _write_place(place), "reads": reads, "writes": writes} for place, reads, writes in accesses]
+    return [{"place": place_as_json(place), "reads": reads, "writes": writes} for place, reads, writes in accesses]
 
 
 def _read_accesses(value: object, _: Blobs) -> tuple[tuple[Location, bool, bool], ...]:
@@ -60,43 +58,30 @@ def _read_accesses(value: object, _: Blobs) -> tuple[tuple[Location, bool, bool]
     return tuple([(_read_place(place), boolean(reads), boolean(writes)) for place, reads, writes in rows])
 
 
-def _read_dimensions(value: object, _: Blobs) -> tuple[int, int, int]:
+def _read_dimensions(value: object) -> tuple[int, int, int]:
     numbers = [number(each, largest=LARGEST_GRID) for each in items(value)]
     if len(numbers) != 3:
         raise InvalidArgumentError("a size has three dimensions", found=f"{len(numbers)} numbers", allowed="x, y and z")
     return numbers[0], numbers[1], numbers[2]
 
 
-def _read_ids(value: object, _: Blobs) -> tuple[int, ...]:
-    return tuple_of(partial(number, largest=LARGEST_ID), value)
-
-
-_PLACE = Form(_write_place, _read_place)
-_LABEL = _plain(lambda value: optional(text, value))
-_BYTES = Form(lambda value, _: value.hex(), lambda value, _: octets(value))
-_BLOB = Form(lambda value, blobs: blobs.add(value), lambda value, blobs: blobs.get(value))
-_ID = _plain(lambda value: number(value, largest=LARGEST_ID))
-_BINDINGS = Form(
-    lambda places, _: [None if place is None else _write_place(place) for place in places],
-    lambda value, _: tuple_of(partial(optional, _read_place), value),
-)
-_DIMENSIONS = Form(lambda value, _: list(value), _read_dimensions)
+_ID = partial(number, largest=LARGEST_ID)
 
 FORMS: Mapping[str, Form] = {
     "number": _plain(number),
     "text": _plain(text),
-    "label": _LABEL,
-    "bytes": _BYTES,
-    "data": _BLOB,
-    "dimensions": _DIMENSIONS,
-    "place": _PLACE,
-    "places": _BINDINGS,
-    "pointers": Form(_write_pointers, _read_pointers),
-    "accesses": Form(_write_accesses, _read_accesses),
-    "executable": _ID,
-    "recording": _ID,
-    "event": _ID,
-    "events": Form(lambda value, _: list(value), _read_ids),
+    "label": _plain(partial(optional, text)),
+    "bytes": _plain(octets),
+    "data": Form(lambda value, blobs: blobs.get(value), lambda value, blobs: blobs.add(value)),
+    "dimensions": _plain(_read_dimensions),
+    "place": _plain(_read_place),
+    "places": _plain(partial(tuple_of, partial(optional, _read_place))),
+    "pointers": Form(_read_pointers, _write_pointers),
+    "accesses": Form(_read_accesses, _write_accesses),
+    "executable": _plain(_ID),
+    "recording": _plain(_ID),
+    "event": _plain(_ID),
+    "events": _plain(partial(tuple_of, _ID)),
 }
 """By the kind of a field. Fields stand in the order of the type."""
 
@@ -126,7 +111,8 @@ def write_command(command: Command, blobs: Blobs) -> dict[str, Any]:
         )
     row: dict[str, Any] = {}
     for (name, field), value in zip(kind.fields.items(), command, strict=True):
-        row[name] = _form(kind, field).write(value, blobs)
+        write = _form(kind, field).write
+        row[name] = field.as_json(value) if write is None else write(value, blobs)
     row["kind"] = kind.name
     return row
 

@@ -8,10 +8,9 @@ stand under "recordings", whole, with the resource ids of the outermost one; "bi
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from hipgraph_cb.recording.commands import Command, Location, SlotRange, type_of
+from hipgraph_cb.recording.commands import Command, type_of
 from hipgraph_cb.recording.commands.dispatch import arguments
 from hipgraph_cb.recording.formats import TextFormat
 from hipgraph_cb.recording.validation import integer
@@ -60,37 +59,10 @@ def _command(recording: Recording, command: Command) -> dict[str, Any]:
     kind = type_of(command)
     row: dict[str, Any] = {"kind": kind.verb.removesuffix("_buffer"), "label": command.label}
     for (name, field), value in zip(kind.fields.items(), command, strict=True):
-        row[name] = WRITERS.get(field.name, _as_it_is)(value)
+        row[name] = field.as_json(value)
     if kind.launches_kernel:
         row["arguments"] = arguments(recording, command)  # type: ignore[arg-type]
     return row
 
-
-def _place(place: Location) -> dict[str, int | None]:
-    name = "slot" if isinstance(place, SlotRange) else "buffer"
-    return {name: place[0], "offset": place.offset, "length": place.length}
-
-
-def _optional_place(place: Location | None) -> dict[str, int | None] | None:
-    return None if place is None else _place(place)
-
-
-def _as_it_is(value: Any) -> Any:
-    return value
-
-
-WRITERS: Mapping[str, Callable[[Any], Any]] = {
-    "place": _place,
-    "places": lambda places: [_optional_place(place) for place in places],
-    "pointers": lambda pointers: [{"at": offset, **_place(place)} for offset, place in pointers],
-    "accesses": lambda accesses: [
-        {**_place(place), "reads": reads, "writes": writes} for place, reads, writes in accesses
-    ],
-    "bytes": bytes.hex,
-    "data": bytes.hex,
-    "dimensions": list,
-    "events": list,
-}
-"""By the kind of a field; others are written as they are."""
 
 FORMAT = TextFormat("json", "everything, for tools", to_json)

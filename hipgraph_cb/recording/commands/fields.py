@@ -1,5 +1,5 @@
 """Kinds of fields. What is the same for all commands - renaming resources, putting other memory in the place of slots,
-saving, comparing, drawing - is written against these, so that a command has only to say which fields it has.
+saving, comparing, drawing, JSON - is written against these, so that a command has only to say which fields it has.
 """
 
 from __future__ import annotations
@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from hipgraph_cb.recording.commands.places import Location, Range
+from hipgraph_cb.recording.commands.places import Location, Range, SlotRange
 
 At = Callable[[Location], Location]
 """Gives the place that stands for another one."""
@@ -37,10 +37,33 @@ class Field:
         """The value with other ids of resources; places not included."""
         return value
 
+    def as_json(self, value: Any) -> Any:
+        """The value as JSON has it."""
+        return value
+
+
+def place_as_json(place: Location) -> dict[str, int | None]:
+    """`{"buffer": id, "offset", "length"}` or `{"slot": index, "offset", "length"}`, in captures as in exports."""
+    memory = "slot" if isinstance(place, SlotRange) else "buffer"
+    return {memory: place[0], "offset": place.offset, "length": place.length}
+
+
+class _Bytes(Field):
+    def as_json(self, value: Any) -> Any:
+        return value.hex()
+
+
+class _List(Field):
+    def as_json(self, value: Any) -> Any:
+        return list(value)
+
 
 class _Place(Field):
     def places(self, value: Any) -> tuple[Location, ...]:
         return (value,)
+
+    def as_json(self, value: Any) -> Any:
+        return place_as_json(value)
 
     def with_places(self, value: Any, at: At) -> Any:
         return at(value)
@@ -53,6 +76,9 @@ class _OptionalPlaces(Field):
     def with_places(self, value: Any, at: At) -> Any:
         return tuple([None if place is None else at(place) for place in value])
 
+    def as_json(self, value: Any) -> Any:
+        return [None if place is None else place_as_json(place) for place in value]
+
 
 class _Pointers(Field):
     def places(self, value: Any) -> tuple[Location, ...]:
@@ -61,6 +87,9 @@ class _Pointers(Field):
     def with_places(self, value: Any, at: At) -> Any:
         return tuple([(offset, at(place)) for offset, place in value])
 
+    def as_json(self, value: Any) -> Any:
+        return [{"at": offset, **place_as_json(place)} for offset, place in value]
+
 
 class _Accesses(Field):
     def places(self, value: Any) -> tuple[Location, ...]:
@@ -68,6 +97,9 @@ class _Accesses(Field):
 
     def with_places(self, value: Any, at: At) -> Any:
         return tuple([(at(place), reads, writes) for place, reads, writes in value])
+
+    def as_json(self, value: Any) -> Any:
+        return [{**place_as_json(place), "reads": reads, "writes": writes} for place, reads, writes in value]
 
 
 class _Resource(Field):
@@ -79,15 +111,18 @@ class _Resources(Field):
     def with_ids(self, value: Any, ids: Ids) -> Any:
         return tuple([ids[each] for each in value])
 
+    def as_json(self, value: Any) -> Any:
+        return list(value)
+
 
 NUMBER = Field("number")
 TEXT = Field("text")
 LABEL = Field("label")
-BYTES = Field("bytes")
+BYTES = _Bytes("bytes")
 """A few bytes."""
-DATA = Field("data")
+DATA = _Bytes("data")
 """Host bytes, of any number."""
-DIMENSIONS = Field("dimensions")
+DIMENSIONS = _List("dimensions")
 """Three numbers."""
 PLACE = _Place("place")
 PLACES = _OptionalPlaces("places")

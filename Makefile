@@ -47,6 +47,7 @@ check: docs
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	PYTHONPATH=. $(BIN)/lint-imports
+	PYTHONPATH=. $(BIN)/lint-imports .importlinter.run_time
 	$(BIN)/python tools/built_files.py check
 
 bench: $(VENV)/.dev

@@ -16,7 +16,7 @@ from hipgraph_cb.code_object.verify import VerifiedExecutable, verify
 from hipgraph_cb.errors import HipGraphError, IncompatibleError, InvalidArgumentError, UnimplementedError
 from hipgraph_cb.recording.checking import MOST_COMMANDS, check_recording
 from hipgraph_cb.recording.groups import Group
-from hipgraph_cb.recording.recording import Recording
+from hipgraph_cb.recording.recording import Recording, with_resources
 from hipgraph_cb.recording.resources import BufferEntry, EventEntry, ExecutableEntry, RecordingEntry, ResourceTable
 
 FORMAT = "hipgraph_cb capture"
@@ -65,7 +65,7 @@ def _check_as_loaded(recording: Recording, size: int) -> None:
     """Refuse what could not be loaded again: the code objects are verified as they will be then."""
     resources = recording.resources
     verified = {id: entry._replace(verified=verify(entry.verified.data)) for id, entry in resources.executables.items()}
-    check_recording(recording.with_resources(replace(resources, executables=verified)), most_steps=_most_steps(size))
+    check_recording(with_resources(recording, replace(resources, executables=verified)), most_steps=_most_steps(size))
 
 
 def _most_steps(size: int) -> int:

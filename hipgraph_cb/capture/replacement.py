@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from hipgraph_cb.code_object.kernel_args import KernargLayout
 from hipgraph_cb.errors import InvalidArgumentError, NotFoundError
 from hipgraph_cb.recording.commands import Command, Dispatch, DispatchIndirect
-from hipgraph_cb.recording.recording import Recording
+from hipgraph_cb.recording.recording import Recording, with_commands, with_resources
 from hipgraph_cb.recording.resources import ExecutableEntry, RecordingEntry
 
 if TYPE_CHECKING:
@@ -110,13 +110,14 @@ def _one(recording: Recording, kernel: str, added: ExecutableEntry, nested: dict
     used = {command.executable for command in commands if isinstance(command, (Dispatch, DispatchIndirect))}
     used.update(id for entry in inner.values() for id in entry.recording.resources.executables)
     executables = {**table.executables, added.id: added}
-    return recording.with_commands(commands).with_resources(
+    return with_resources(
+        with_commands(recording, commands),
         replace(
             table,
             executables={id: entry for id, entry in executables.items() if id in used},
             recordings=inner,
             bound={id: value for id, value in table.bound.items() if id not in table.executables or id in used},
-        )
+        ),
     )
 
 

@@ -11,6 +11,7 @@ from hipgraph_cb.capture.expected import Difference
 from hipgraph_cb.capture.memory import Key, check_size, name
 from hipgraph_cb.errors import NotFoundError
 from hipgraph_cb.recording.checking import check_recording
+from hipgraph_cb.recording.recording import with_resources
 from hipgraph_cb.recording.resources import Slot
 
 if TYPE_CHECKING:
@@ -47,7 +48,7 @@ def bind(recording: Recording, device: Device) -> Recording:
     except BaseException:
         _close(bound)
         raise
-    return recording.with_resources(replace(resources, bound=bound))
+    return with_resources(recording, replace(resources, bound=bound))
 
 
 def fill(recording: Recording, contents: Mapping[Key, bytes]) -> None:

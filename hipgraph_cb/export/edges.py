@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from hipgraph_cb.recording.commands import type_of
 from hipgraph_cb.recording.events import nested_in
-from hipgraph_cb.recording.hazards import MissingBarrier, findings
+from hipgraph_cb.recording.hazards import findings
+from hipgraph_cb.recording.missing_barriers import MissingBarrier
 
 if TYPE_CHECKING:
     from hipgraph_cb.recording.recording import Recording

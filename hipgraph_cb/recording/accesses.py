@@ -8,9 +8,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from hipgraph_cb.recording.commands.places import Access, Location
+from hipgraph_cb.recording.commands.places import Access
 from hipgraph_cb.recording.commands.types import type_of
-from hipgraph_cb.recording.validation import LARGEST
 
 if TYPE_CHECKING:
     from hipgraph_cb.recording.commands import KernelLaunch
@@ -22,11 +21,6 @@ _STATED = {
     "read_write": (True, True, True),
 }
 _UNKNOWN = (True, True, False)
-
-
-def end_of(place: Location) -> int:
-    """The first byte behind a place, counted as its offset is; the largest there is where the binding sets it."""
-    return LARGEST if place.length is None else place.offset + place.length
 
 
 class AccessReader:

@@ -7,9 +7,9 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, NamedTuple
 
 from hipgraph_cb.errors import InvalidArgumentError
-from hipgraph_cb.recording.accesses import AccessReader, end_of
-from hipgraph_cb.recording.bindings import origins_of
-from hipgraph_cb.recording.commands import Range
+from hipgraph_cb.recording.accesses import AccessReader
+from hipgraph_cb.recording.memory import Extent, Memory, end_of, memory_of
+from hipgraph_cb.recording.shared_memory import origins_of
 from hipgraph_cb.recording.validation import LARGEST
 
 if TYPE_CHECKING:
@@ -17,12 +17,10 @@ if TYPE_CHECKING:
     from hipgraph_cb.recording.recording import Recording
 
 
-class Extent(NamedTuple):
-    """Bytes of one buffer that a slot or a direct buffer stands for, as far as commands touch them."""
+class _Named(NamedTuple):
+    """An extent, counted from the start of the memory that a buffer is in, with the name of the buffer or slot."""
 
-    start: int
-    end: int
-    is_written: bool
+    extent: Extent
     name: str
 
 
@@ -32,47 +30,58 @@ def check_slots_apart(recording: Recording, bound: Mapping[int, BoundRange], obj
     Raises:
         InvalidArgumentError: two that do; the order that was inferred does not know that they are the same memory.
     """
-    by_memory: dict[int, list[Extent]] = defaultdict(list)
-    direct = [objects.get(number) for is_slot, number in recording.touched if not is_slot]
+    by_memory: dict[int, list[_Named]] = defaultdict(list)
+    direct = [objects.get(memory.number) for memory in recording.touched if not memory.is_slot]
     origins = origins_of([*direct, *(place.buffer for place in bound.values())])
-    for is_slot, number in recording.touched:
-        start, end, is_written = recording.touched[is_slot, number]
+    for (is_slot, number), (start, end, is_written) in recording.touched.items():
         if not is_slot:
             name = recording.resources.buffers[number].name
-            memory, base = origins[id(objects.get(number))]
+            origin, base = origins[id(objects.get(number))]
         elif number in bound:
             place = bound[number]
-            name, (memory, base) = f"slot {number}", origins[id(place.buffer)]
+            name, (origin, base) = f"slot {number}", origins[id(place.buffer)]
             start, end = place.offset + start, min(place.offset + end, place.offset + place.length)
         else:
             continue
-        by_memory[memory].append(Extent(base + start, base + end, is_written, name))
-    for extents in by_memory.values():
-        furthest: list[Extent] = []
-        for extent in sorted(extents):
-            furthest = [other for other in furthest if other.end > extent.start]
-            for other in furthest:
-                if extent.is_written or other.is_written:
-                    raise _shared(other, extent)
-            furthest.append(extent)
+        by_memory[origin].append(_Named(Extent(base + start, base + end, is_written), name))
+    for named in by_memory.values():
+        _check_apart(sorted(named))
 
 
-def touched(recording: Recording) -> dict[tuple[bool, int], tuple[int, int, bool]]:
-    """For every slot (True) and buffer (False): the first byte that commands touch, the end, whether any is written."""
+def _check_apart(ascending: list[_Named]) -> None:
+    """Refuse two that share bytes, where one is written."""
+    open_ones: list[_Named] = []
+    for named in ascending:
+        open_ones = [other for other in open_ones if other.extent.end > named.extent.start]
+        for other in open_ones:
+            if named.extent.is_written or other.extent.is_written:
+                raise _shared(other, named)
+        open_ones.append(named)
+
+
+def touched(recording: Recording) -> dict[Memory, Extent]:
+    """For every slot and buffer: from the first byte that commands touch to the end of the last."""
     reader = AccessReader(recording)
-    result: dict[tuple[bool, int], tuple[int, int, bool]] = {}
+    result: dict[Memory, Extent] = {}
     for index in range(len(recording)):
         for place, _reads, writes, _known in reader.of(index):
-            key = not isinstance(place, Range), place[0]
-            start, end, is_written = result.get(key, (LARGEST, 0, False))
-            result[key] = min(start, place.offset), max(end, end_of(place)), is_written or writes
+            memory = memory_of(place)
+            start, end, is_written = result.get(memory, _NOTHING)
+            result[memory] = Extent(min(start, place.offset), max(end, end_of(place)), is_written or writes)
     return result
 
 
-def _shared(one: Extent, other: Extent) -> InvalidArgumentError:
+_NOTHING = Extent(LARGEST, 0, False)
+
+
+def _shared(one: _Named, other: _Named) -> InvalidArgumentError:
     return InvalidArgumentError(
         f"{one.name} and {other.name} are the same memory, which inferred dependencies do not allow",
-        found=f"bytes {one.start} to {one.end} and {other.start} to {other.end} of one buffer, one of them written",
+        found=f"bytes {_bytes(one)} and {_bytes(other)} of one buffer, one of them written",
         allowed="slots that hold memory of their own wherever one is written",
         next_step="bind memory that lies apart, or order the commands with barriers",
     )
+
+
+def _bytes(named: _Named) -> str:
+    return f"{named.extent.start} to {named.extent.end}"

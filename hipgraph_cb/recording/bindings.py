@@ -7,14 +7,16 @@ cost, not what the recording is long.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from hipgraph_cb.errors import HipGraphError, InvalidArgumentError, OutOfRangeError
+from hipgraph_cb.recording.aliasing import check_slots_apart
 from hipgraph_cb.recording.commands import Command, ExecuteCommands, Location, Range, SlotRange
 from hipgraph_cb.recording.commands.types import type_of, used_places
 from hipgraph_cb.recording.resource_builder import imported
+from hipgraph_cb.recording.shared_memory import is_imported, origins_of
 from hipgraph_cb.recording.validation import (
     check_apart,
     check_list,
@@ -172,8 +174,6 @@ def check_bound(recording: Recording, bound: Mapping[int, BoundRange], objects: 
 def check_late(recording: Recording, bound: Mapping[int, BoundRange], objects: Mapping[int, object]) -> None:
     """The rules that wait for the bindings, for commands whose slots are all known."""
     if recording.needs_slots_apart:
-        from hipgraph_cb.recording.aliasing import check_slots_apart
-
         check_slots_apart(recording, bound, objects)
     memory = BoundMemory(recording, objects, bound)
     for index in sorted({index for use in recording.slots for index in use.late}):
@@ -284,22 +284,3 @@ class BoundMemory(NamedTuple):
         nested = self.recording.resources.recordings[command.recording].recording
         bound = {slot: self.at(place) for slot, place in enumerate(command.bindings) if place is not None}
         check_late(nested, bound, self.objects)
-
-
-def is_imported(buffer: object) -> bool:
-    """Whether it may share bytes with another buffer."""
-    return getattr(buffer, "is_imported", False)
-
-
-def origins_of(buffers: Iterable[Any]) -> dict[int, tuple[int, int]]:
-    """By the identity of each buffer: which memory it is in, and where it begins there.
-
-    Every buffer is a memory of its own, unless there are imported ones: those may share bytes with any other, so that
-    all of them are told apart by their addresses.
-    """
-    known = {id(buffer): buffer for buffer in buffers}
-    if not any(map(is_imported, known.values())):
-        return {key: (key, 0) for key in known}
-    addresses = {key: getattr(buffer, "_address", 0) for key, buffer in known.items()}
-    lowest = min(addresses.values())
-    return {key: (0, address - lowest) for key, address in addresses.items()}

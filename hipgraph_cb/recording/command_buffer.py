@@ -24,8 +24,9 @@ from hipgraph_cb.recording.event_verbs import EventVerbs
 from hipgraph_cb.recording.events import EventStates, refuse_unsignalled
 from hipgraph_cb.recording.groups import GroupStack
 from hipgraph_cb.recording.hazard_policy import HazardPolicy, hazard_policy
-from hipgraph_cb.recording.inference import inferred, is_inferred, ordered_by_events
-from hipgraph_cb.recording.recording import Recording, command_place
+from hipgraph_cb.recording.inference import infer, is_inferred
+from hipgraph_cb.recording.order import dependencies_of
+from hipgraph_cb.recording.recording import Recording, command_place, with_dependencies
 from hipgraph_cb.recording.resource_builder import ResourceBuilder
 from hipgraph_cb.recording.stages import MemoryAccess, Stage, check_mask
 from hipgraph_cb.recording.states import State, refusal
@@ -552,8 +553,10 @@ class CommandBuffer(EventVerbs, Generic[ProgramType]):
             groups=self._groups.finish(),
         )
         if self._inferred:
-            return inferred(recording)
-        return ordered_by_events(recording) if recording.resources.events else recording
+            return with_dependencies(recording, infer(recording))
+        if recording.resources.events:
+            return with_dependencies(recording, dependencies_of(recording, None))
+        return recording
 
     def _finish(self, state: State, failure: BaseException | None) -> None:
         self._state, self.failure = state, failure

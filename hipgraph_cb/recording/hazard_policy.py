@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from hipgraph_cb.errors import FailedPreconditionError, InvalidArgumentError
 
 if TYPE_CHECKING:
-    from hipgraph_cb.recording.hazards import MissingBarrier
+    from hipgraph_cb.recording.missing_barriers import MissingBarrier
     from hipgraph_cb.recording.recording import Recording
 
 SHOWN = 20
@@ -51,7 +51,8 @@ class HazardPolicy(Enum):
 
 
 def _missing(recording: Recording, *, certain_only: bool) -> list[MissingBarrier]:
-    from hipgraph_cb.recording.hazards import MissingBarrier, findings
+    from hipgraph_cb.recording.hazards import findings
+    from hipgraph_cb.recording.missing_barriers import MissingBarrier
 
     return [
         finding for finding in findings(recording, certain_only=certain_only) if isinstance(finding, MissingBarrier)

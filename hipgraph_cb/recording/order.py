@@ -7,10 +7,13 @@ What stands between a signal and its wait is ordered with neither. The recording
 from __future__ import annotations
 
 from collections.abc import Callable, Collection
+from typing import TYPE_CHECKING
 
 from hipgraph_cb.recording.commands import Command, ExecuteCommands, ResetEvent, SignalEvent, WaitEvents
-from hipgraph_cb.recording.dependencies import Dependencies
-from hipgraph_cb.recording.recording import Recording
+
+if TYPE_CHECKING:
+    from hipgraph_cb.recording.dependencies import Dependencies
+    from hipgraph_cb.recording.recording import Recording
 
 Waits = tuple[int, ...]
 

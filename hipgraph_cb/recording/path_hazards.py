@@ -12,12 +12,11 @@ from typing import TYPE_CHECKING
 
 from hipgraph_cb.recording.accesses import AccessReader
 from hipgraph_cb.recording.commands import Access, ResetEvent
-from hipgraph_cb.recording.hazards import MissingBarrier, MissingBarriers
-from hipgraph_cb.recording.inference import enter
+from hipgraph_cb.recording.histories import Histories, enter
+from hipgraph_cb.recording.missing_barriers import MissingBarrier, MissingBarriers
 
 if TYPE_CHECKING:
     from hipgraph_cb.recording.dependencies import Dependencies
-    from hipgraph_cb.recording.inference import Memories
     from hipgraph_cb.recording.recording import Recording
 
 
@@ -25,12 +24,12 @@ def path_findings(recording: Recording, *, certain_only: bool) -> list[MissingBa
     """See `hazards.findings`."""
     reader, missing = AccessReader(recording), MissingBarriers(recording)
     paths = _Paths(recording)
-    memories: Memories = {}
+    histories = Histories()
     accesses: list[list[Access]] = []
     for index in range(len(recording)):
         known = reader.of(index)
         accesses.append([access for access in known if access.known] if certain_only else known)
-        for conflict in paths.unordered(index, enter(memories, index, accesses[index])):
+        for conflict in paths.unordered(index, enter(histories, index, accesses[index])):
             missing.look_at(missing.spans([(conflict, accesses[conflict]), (index, accesses[index])]))
     return missing.findings()
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, overload
 
 from hipgraph_cb.errors import InvalidArgumentError, NoSuchIndexError, OutOfRangeError
 from hipgraph_cb.recording import formats
+from hipgraph_cb.recording.aliasing import touched
 from hipgraph_cb.recording.bindings import SlotUse, slot_uses
 from hipgraph_cb.recording.command_table import CommandTable
 from hipgraph_cb.recording.commands import Command, Location, SlotRange, content
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from hipgraph_cb.recording.hazards import Finding
+    from hipgraph_cb.recording.memory import Extent, Memory
 
 
 class Recording(Sequence[Command]):
@@ -110,10 +112,8 @@ class Recording(Sequence[Command]):
         return self.dependencies is not None and not self.resources.events and bool(self.slots)
 
     @cached_property
-    def touched(self) -> dict[tuple[bool, int], tuple[int, int, bool]]:
+    def touched(self) -> dict[Memory, Extent]:
         """What the commands touch of each slot and buffer. See `recording.aliasing`."""
-        from hipgraph_cb.recording.aliasing import touched
-
         return touched(self)
 
     @cached_property
@@ -287,14 +287,6 @@ class Recording(Sequence[Command]):
         """
         return formats.find("hgcb", formats.FileFormat).load(path).recording
 
-    def with_resources(self, resources: ResourceTable) -> Recording:
-        """The same commands over another resource table."""
-        return self._changed(resources=resources)
-
-    def with_commands(self, commands: Sequence[Command]) -> Recording:
-        """As many other commands in the same layers, groups and over the same resource table."""
-        return self._changed(commands=commands)
-
     def part(self, commands: range | slice) -> Recording:
         """A stretch of the commands as a recording of its own, over the same resource table.
 
@@ -321,7 +313,8 @@ class Recording(Sequence[Command]):
             )
         inside = [layer - start for layer in self.layer_starts if start < layer < stop]
         groups = [group._replace(start=max(group.start, start), stop=min(group.stop, stop)) for group in self.groups]
-        return self._changed(
+        return _changed(
+            self,
             commands=self.table.part(start, stop),
             layer_starts=(0, *inside) if start < stop else (),
             groups=[
@@ -332,18 +325,34 @@ class Recording(Sequence[Command]):
             dependencies=dependencies,
         )
 
-    def _changed(self, **changes: Any) -> Recording:
-        """A recording that differs in the named arguments of the constructor."""
-        facts = {
-            "commands": self.table,
-            "layer_starts": self.layer_starts,
-            "resources": self.resources,
-            "binding_capacity": self.binding_capacity,
-            "label": self.label,
-            "groups": self.groups,
-            "dependencies": self.dependencies,
-        }
-        return Recording(**{**facts, **changes})
+
+def with_resources(recording: Recording, resources: ResourceTable) -> Recording:
+    """The same commands over another resource table."""
+    return _changed(recording, resources=resources)
+
+
+def with_commands(recording: Recording, commands: Sequence[Command]) -> Recording:
+    """As many other commands in the same layers, groups and over the same resource table."""
+    return _changed(recording, commands=commands)
+
+
+def with_dependencies(recording: Recording, dependencies: Dependencies) -> Recording:
+    """The same commands with dependencies of their own instead of layers."""
+    return _changed(recording, layer_starts=range(len(recording)), dependencies=dependencies)
+
+
+def _changed(recording: Recording, **changes: Any) -> Recording:
+    """A recording that differs in the named arguments of the constructor."""
+    facts = {
+        "commands": recording.table,
+        "layer_starts": recording.layer_starts,
+        "resources": recording.resources,
+        "binding_capacity": recording.binding_capacity,
+        "label": recording.label,
+        "groups": recording.groups,
+        "dependencies": recording.dependencies,
+    }
+    return Recording(**{**facts, **changes})
 
 
 def _stretch(commands: object, count: int) -> range:

@@ -190,7 +190,7 @@ def check_same_length(source: int | None, target: int | None) -> None:
         )
 
 
-class Extent(Protocol):
+class OffsetAndLength(Protocol):
     """Bytes of some buffer; `length` None where only the binding table knows."""
 
     @property
@@ -199,7 +199,7 @@ class Extent(Protocol):
     def length(self) -> int | None: ...
 
 
-def check_apart(source: Extent, target: Extent, name: str) -> None:
+def check_apart(source: OffsetAndLength, target: OffsetAndLength, name: str) -> None:
     """Refuse a copy within one buffer whose source and target share bytes: the order of the moves is not defined."""
     if source.length is None or target.length is None:
         return  # asked again when the binding is known

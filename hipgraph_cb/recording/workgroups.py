@@ -6,12 +6,14 @@ import math
 from typing import TYPE_CHECKING
 
 from hipgraph_cb.errors import InvalidArgumentError, OutOfRangeError
-from hipgraph_cb.recording.commands.places import Dimensions
 from hipgraph_cb.recording.validation import integer
 
 if TYPE_CHECKING:
     from hipgraph_cb.code_object.limits import DeviceLimits
     from hipgraph_cb.code_object.verify import VerifiedExport
+
+Dimensions = tuple[int, int, int]
+"""x, y, z."""
 
 LARGEST_GRID = (1 << 32) - 1
 """Work-items per dimension: the dispatch packet and the runtimes multiply count and size in 32 bits."""

@@ -8,7 +8,7 @@ import pytest
 
 from hipgraph_cb.opening import process_choice, virtual_runtime
 from hipgraph_cb.recording.dependencies import JoinPolicy
-from hipgraph_cb.recording.inference import with_dependencies
+from hipgraph_cb.recording.recording import with_dependencies
 
 SEEDS = 20
 SIZE = 96

@@ -5,9 +5,9 @@ from support.fakes import FakeBuffer, FakeLimits, saxpy
 from support.kernels import clang_kernels
 
 from hipgraph_cb.errors import InvalidArgumentError, OutOfRangeError
+from hipgraph_cb.recording.accesses import AccessReader
 from hipgraph_cb.recording.command_buffer import CommandBuffer
 from hipgraph_cb.recording.commands import Dispatch, DispatchIndirect, Range, SlotRange
-from hipgraph_cb.recording.hazards import AccessReader
 from hipgraph_cb.recording.resources import Slot
 
 

@@ -10,10 +10,10 @@ from hipgraph_cb.errors import (
     OutOfRangeError,
     ResourceExhaustedError,
 )
+from hipgraph_cb.recording.accesses import AccessReader
 from hipgraph_cb.recording.bindings import resolve
 from hipgraph_cb.recording.command_buffer import CommandBuffer
 from hipgraph_cb.recording.commands import Copy, ExecuteCommands, Fill, Range, SlotRange
-from hipgraph_cb.recording.hazards import AccessReader
 from hipgraph_cb.recording.recording import Recording
 from hipgraph_cb.recording.resources import Slot
 

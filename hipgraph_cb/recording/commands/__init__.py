@@ -11,9 +11,10 @@ from hipgraph_cb.recording.commands.dispatch import Dispatch, DispatchIndirect, 
 from hipgraph_cb.recording.commands.events import ResetEvent, SignalEvent, WaitEvents
 from hipgraph_cb.recording.commands.execute import ExecuteCommands
 from hipgraph_cb.recording.commands.fill import Fill
-from hipgraph_cb.recording.commands.places import Access, Dimensions, Location, Pointers, Range, SlotRange
+from hipgraph_cb.recording.commands.places import Access, Location, Pointers, Range, SlotRange
 from hipgraph_cb.recording.commands.types import type_of
 from hipgraph_cb.recording.commands.update import Update
+from hipgraph_cb.recording.workgroups import Dimensions
 
 Command = Fill | Update | Copy | Dispatch | DispatchIndirect | ExecuteCommands | SignalEvent | ResetEvent | WaitEvents
 

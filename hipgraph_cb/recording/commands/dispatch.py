@@ -19,10 +19,10 @@ from hipgraph_cb.recording.commands.fields import (
     POINTERS,
     TEXT,
 )
-from hipgraph_cb.recording.commands.places import Access, Dimensions, Location, Pointers, same_type_only
+from hipgraph_cb.recording.commands.places import Access, Location, Pointers, same_type_only
 from hipgraph_cb.recording.commands.types import CommandType, register
 from hipgraph_cb.recording.commands.values import data
-from hipgraph_cb.recording.workgroups import check_grid
+from hipgraph_cb.recording.workgroups import Dimensions, check_grid
 
 if TYPE_CHECKING:
     from hipgraph_cb.recording.accesses import AccessReader

@@ -8,8 +8,6 @@ from __future__ import annotations
 
 from typing import NamedTuple, TypeVar
 
-Dimensions = tuple[int, int, int]
-
 _Class = TypeVar("_Class", bound=type)
 
 

@@ -30,7 +30,7 @@ autodoc_class_signature = "separated"
 autodoc_default_options = {
     "members": True,
     "inherited-members": "object, Exception, ValueError, LookupError, Enum, IntFlag, int, tuple, dict",
-    "exclude-members": "__init__, __new__, add_note, with_traceback, check_open, closed_error, describe, located",
+    "exclude-members": "__init__, __new__, add_note, with_traceback",
 }
 autodoc_member_order = "bysource"
 autodoc_typehints_format = "short"

@@ -1,6 +1,6 @@
 """The files that users name: read as a whole, written as a whole.
 
-A file is written beside its place and then renamed, so whoever opens it sees the former file or the whole new one,
+A file is written beside its place and then renamed, so whoever opens it sees the old file or the whole new one,
 however many write it at once and wherever one of them is stopped. The partial file has a random name and must be new,
 so nothing that lies there is followed or overwritten.
 """
@@ -143,7 +143,7 @@ def _target(path: Path) -> tuple[Path, int | None]:
 def _replace(target: Path, parts: Iterable[bytes], mode: int | None) -> None:
     partial = target.with_name(f".hipgraph_cb-{secrets.token_hex(8)}.part")
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
-    # Until it has the permissions of the former file nobody else may open it.
+    # Until it has the permissions of the old file nobody else may open it.
     descriptor = os.open(partial, flags, 0o666 if mode is None else 0o600)
     try:
         with os.fdopen(descriptor, "wb") as file:

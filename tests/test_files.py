@@ -57,7 +57,7 @@ def test_writing_through_a_link_writes_the_file_that_it_names_and_leaves_the_lin
 
 
 def test_a_replaced_file_keeps_its_permissions_and_a_new_one_follows_the_umask(tmp_path):
-    former = os.umask(0o027)
+    old = os.umask(0o027)
     try:
         (tmp_path / "private").touch(0o600)
         (tmp_path / "open").touch()
@@ -65,7 +65,7 @@ def test_a_replaced_file_keeps_its_permissions_and_a_new_one_follows_the_umask(t
         for name in ("private", "open", "new"):
             write_text(tmp_path / name, "text", "save")
     finally:
-        os.umask(former)
+        os.umask(old)
     modes = {name: stat.S_IMODE((tmp_path / name).stat().st_mode) for name in names(tmp_path)}
     assert modes == {"private": 0o600, "open": 0o646, "new": 0o640}
 
@@ -95,7 +95,7 @@ def test_what_is_no_regular_file_is_neither_replaced_nor_read(tmp_path, make):
 
 def test_a_file_beyond_the_limit_leaves_the_former_one_and_says_what_the_system_said(tmp_path):
     path = tmp_path / "file"
-    path.write_text("former")
+    path.write_text("old")
     limits = resource.getrlimit(resource.RLIMIT_FSIZE)
     handler = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
     try:
@@ -109,13 +109,13 @@ def test_a_file_beyond_the_limit_leaves_the_former_one_and_says_what_the_system_
     assert isinstance(caught.value, HipGraphError)
     assert (caught.value.errno, caught.value.filename) == (errno.EFBIG, str(path))
     assert str(caught.value) == f"save: the file cannot be written\n  found: {path}: File too large"
-    assert path.read_text() == "former"
+    assert path.read_text() == "old"
     assert names(tmp_path) == ["file"]
 
 
 def test_an_interrupt_in_the_middle_leaves_the_former_file(tmp_path):
     path = tmp_path / "file"
-    path.write_text("former")
+    path.write_text("old")
 
     def parts():
         yield b"begin"
@@ -123,7 +123,7 @@ def test_an_interrupt_in_the_middle_leaves_the_former_file(tmp_path):
 
     with pytest.raises(KeyboardInterrupt):
         write_file(path, parts(), "save")
-    assert path.read_text() == "former"
+    assert path.read_text() == "old"
     assert names(tmp_path) == ["file"]
 
 
@@ -140,13 +140,13 @@ def test_a_missing_file_is_found_missing_in_every_words_of_it(tmp_path):
 
 def test_a_file_that_may_not_be_written_is_not_replaced(tmp_path, monkeypatch):
     path = tmp_path / "file"
-    path.write_text("former")
+    path.write_text("old")
     monkeypatch.setattr(os, "access", lambda *_: False)  # the super-user may write everything
     with pytest.raises(FilePermissionError) as caught:
         write_text(path, "new", "save")
     assert isinstance(caught.value, PermissionError)
     assert str(caught.value) == f"save: the file cannot be written\n  found: {path}: Permission denied"
-    assert path.read_text() == "former"
+    assert path.read_text() == "old"
 
 
 @pytest.mark.parametrize("value", [None, 0, b"bytes", object(), 1.5])

@@ -180,7 +180,7 @@ FIELD = {
     "rocm-systems PR#1849: zero sizes": "hip/test_what_is_never_called.py::test_zero_lengths_and_counts_never_reach_the_runtime",
     "rocm-systems PR#7092: closing in any order": "process/test_programs_at_exit.py::test_closing_in_any_order_then_exit",
     "hip#2450: a kernel of a module in a graph": "conformance/test_dispatches.py::test_every_workgroup_runs_once_under_its_own_id",
-    "cuda-python#2039: a buffer goes before the launch": "conformance/test_lifetimes.py::test_a_buffer_that_its_owner_let_go_of_is_kept_by_the_program",
+    "cuda-python#2039: a buffer goes before the launch": "conformance/test_lifetimes.py::test_a_buffer_that_its_owner_dropped_is_kept_by_the_program",
     "cuda-python#166: host bytes go before the launch": "conformance/test_updates.py::test_host_bytes_are_copied_when_they_are_recorded",
     "pytorch#114844: what is baked in": "recording/test_recording_value.py::test_the_repr_counts_what_is_baked_in",
     "pytorch PR#160351: guessed pointers": "recording/test_dispatch.py::test_arguments_lie_where_the_metadata_says",

@@ -120,11 +120,11 @@ class Arena:
 
     def apply(self, extents: Extents) -> list[int]:
         """Write addresses; returns the commands that name a place which has moved or has another length, ascending."""
-        former, self.extents = self.extents, extents
-        if former is NOWHERE:
+        previous, self.extents = self.extents, extents
+        if previous is NOWHERE:
             self._write(slice(None), extents.addresses[self.words])
             return []
-        moved = (former.addresses != extents.addresses) | (former.lengths != extents.lengths)
+        moved = (previous.addresses != extents.addresses) | (previous.lengths != extents.lengths)
         if not moved.any():
             return []
         touched = np.flatnonzero(moved[self.words])

@@ -64,16 +64,16 @@ class BackendDevice(Device):
         for queue in tuple(self.queues):
             queue.forsake()
 
-    def check_open(self, action: str) -> None:
+    def _check_open(self, action: str) -> None:
         if self.absence is not None:
             self.absence.refuse(action)
-        super().check_open(action)
+        super()._check_open(action)
 
     def synchronize(self, timeout: float | None = None) -> None:
         if self.absence is not None:
             self.absence.skip("synchronize")
             return
-        self.check_open("synchronize")
+        self._check_open("synchronize")
         self._wait(self.timeout if timeout is None else seconds(timeout, "synchronize"))
 
     def wait_for_queues(self) -> None:
@@ -147,7 +147,7 @@ class BackendDevice(Device):
         self._children[next(self._numbers)] = child
         if self._closed:  # by a finalizer in the middle of the call
             _close(child)
-            raise self.closed_error(f"a new {child.kind}")
+            raise self._closed_error(f"a new {child.kind}")
         if isinstance(child, Buffer):
             self.address_map.note(child)
         return child
@@ -169,17 +169,17 @@ class BackendDevice(Device):
         queue.calls.append(get_ident())
         try:
             if isinstance(stream, QueueStream):
-                stream.check_open("replay")
+                stream._check_open("replay")
         except BaseException:
             queue.calls.remove(get_ident())
-            if queue.is_given_back:
+            if queue.is_released:
                 queue.release_if_unused()
             raise
         return queue
 
     def _queue_of_stream(self, stream: QueueStream, action: str = "replay") -> Any:
         """The queue of a stream that a call was given."""
-        stream.check_open(action)
+        stream._check_open(action)
         if stream.device is not self:
             raise FailedPreconditionError(
                 f"{action}: the stream belongs to another device",

@@ -29,7 +29,7 @@ class EventRecord(Generic[EventKind]):
     def __init__(
         self, device: Device, recording: Recording, resources: BoundResources[Any], kind: type[EventKind]
     ) -> None:
-        self._use = recording.event_use
+        self._use = recording._event_use
         self.events: dict[int, EventKind] = {
             entry.id: own(resources.objects[entry.id], kind, device, "event", entry)
             for entry in recording.resources.events.values()

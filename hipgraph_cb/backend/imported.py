@@ -22,7 +22,7 @@ class ForeignBuffer(OwnedBuffer):
 
     @property
     def address(self) -> int:
-        self.check_open("address")
+        self._check_open("address")
         self.check_there()
         return self._address
 

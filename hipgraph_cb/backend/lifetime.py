@@ -95,10 +95,10 @@ class Needs(Retired, Protocol):
 
     Attributes:
         calls: those that use it.
-        is_let_go: whether the program was closed or collected.
+        is_retired: whether the program was closed or collected.
     """
 
-    is_let_go: bool
+    is_retired: bool
 
     @property
     def calls(self) -> Calls: ...
@@ -114,9 +114,9 @@ class Backlog:
     def __len__(self) -> int:
         return len(self._waiting)
 
-    def let_go(self, needs: Needs) -> None:
+    def retire_needs(self, needs: Needs) -> None:
         """Retire what a program needs, when it is closed or collected."""
-        needs.is_let_go = True
+        needs.is_retired = True
         self.retire(needs)
 
     def retire(self, retired: Retired) -> None:

@@ -37,7 +37,7 @@ class OwnedBuffer(Buffer):
         super().__init__(device, size, address, label)
         self.handle: Handle | None = handle
 
-    def check_open(self, action: str) -> None:
+    def _check_open(self, action: str) -> None:
         """As the base says. A `__del__` may run after the collector has released the memory."""
         self.held(action)
 
@@ -51,7 +51,7 @@ class OwnedBuffer(Buffer):
             self._device.absence.refuse(action)
         handle = self.handle
         if self._closed or handle is None or not handle.is_alive:
-            raise self.closed_error(action)
+            raise self._closed_error(action)
         return handle
 
     def _write(self, offset: int, host: NDArray[np.uint8]) -> None:
@@ -94,7 +94,7 @@ class OwnedExecutable(Executable):
         """The handle, for as long as the code is used. Raises FailedPreconditionError where it is closed."""
         handle = self.handle
         if self._closed or handle is None:
-            raise self.closed_error(action)
+            raise self._closed_error(action)
         return handle
 
     def _release(self) -> None:

@@ -46,14 +46,14 @@ class LaunchNeeds:
     Attributes:
         calls: those that use it.
         tickets: the last launch on each queue.
-        is_let_go: whether the program is closed or collected.
+        is_retired: whether the program is closed or collected.
         bound_handles: what keeps the memory in the slots alive.
     """
 
     def __init__(self, handles: list[Handle]) -> None:
         self.calls = Calls()
         self.tickets: dict[LaunchQueue, int] = {}
-        self.is_let_go = False
+        self.is_retired = False
         self.bound_handles: list[Handle] = []
         self._handles = handles
 
@@ -118,8 +118,8 @@ class BackendProgram(Program, Generic[QueueKind, NeedsKind, EventKind]):
         if self._device.absence is not None:
             self._device.absence.skip("replay")
             return
-        if needs.is_let_go:
-            raise self.closed_error("replay")
+        if needs.is_retired:
+            raise self._closed_error("replay")
         if check is not None:
             replay_checked(self._watched(), check, mode, stream, bindings)
             return
@@ -131,26 +131,26 @@ class BackendProgram(Program, Generic[QueueKind, NeedsKind, EventKind]):
             queue = self._device.enter_queue(stream)
         needs.calls.append(thread)
         try:
-            if needs.is_let_go:
-                raise self.closed_error("replay")
+            if needs.is_retired:
+                raise self._closed_error("replay")
             self._enqueue(queue, bindings, mode)
         finally:
             needs.calls.remove(thread)
             queue.calls.remove(thread)
-            if needs.is_let_go or queue.is_given_back:
+            if needs.is_retired or queue.is_released:
                 self._was_closed_meanwhile(queue)
 
     @contextmanager
     def _in_call(self, action: str) -> Iterator[QueueKind]:
         """A call other than a replay, on the device's own queue."""
-        self._device.check_open(action)
+        self._device._check_open(action)
         thread = get_ident()
         queue, needs = self._default_queue, self._needs
         queue.calls.append(thread)
         needs.calls.append(thread)
         try:
-            if needs.is_let_go:
-                raise self.closed_error(action)
+            if needs.is_retired:
+                raise self._closed_error(action)
             yield queue
         finally:
             needs.calls.remove(thread)
@@ -159,9 +159,9 @@ class BackendProgram(Program, Generic[QueueKind, NeedsKind, EventKind]):
 
     def _was_closed_meanwhile(self, queue: QueueKind) -> None:
         """Let go what was closed during a call, so far as nothing else uses it."""
-        if self._needs.is_let_go:
+        if self._needs.is_retired:
             self._device.backlog.sweep()
-        if queue.is_given_back:
+        if queue.is_released:
             queue.release_if_unused()
 
     def _time_commands(self, bindings: Sequence[Any] | None) -> list[Span]:
@@ -184,7 +184,7 @@ class BackendProgram(Program, Generic[QueueKind, NeedsKind, EventKind]):
 
     def _live(self) -> None:
         """The program is whole: what it needs goes when it is closed or collected, and its launches are done."""
-        self._retire = weakref.finalize(self, self._device.backlog.let_go, self._needs)
+        self._retire = weakref.finalize(self, self._device.backlog.retire_needs, self._needs)
         self._retire.atexit = False
 
     def _release(self) -> None:

@@ -30,7 +30,7 @@ class LaunchQueue(ABC):
         enqueued: the ticket of the last thing enqueued.
         last_work: what that was, for messages.
         is_abandoned: whether its stream is closed; it goes when it is idle.
-        is_given_back: whether the runtime's object is being released, or was.
+        is_released: whether the runtime's object is being released, or was.
     """
 
     def __init__(self, name: str) -> None:
@@ -43,7 +43,7 @@ class LaunchQueue(ABC):
         self._failure: HipGraphError | None = None
         self._polling = threading.Lock()
         self.is_abandoned = False
-        self.is_given_back = False
+        self.is_released = False
 
     @property
     def busy(self) -> bool:
@@ -79,28 +79,28 @@ class LaunchQueue(ABC):
         if not polling.acquire(blocking=False):
             return not self.busy
         try:
-            if self.is_given_back:
+            if self.is_released:
                 self._done = self.enqueued
                 return True
             return self._poll()
         finally:
             polling.release()
-            if self.is_given_back:
+            if self.is_released:
                 self.release_if_unused()
 
     def release(self) -> None:
         """Release the runtime's object if it is ours: now, or when the last call or poll in progress ends."""
-        self.is_given_back = True
+        self.is_released = True
         self.release_if_unused()
 
     def forsake(self) -> None:
         """The runtime is gone: all enqueued work is over, and no lock is taken, since its holder may be gone too."""
-        self.is_given_back = True
+        self.is_released = True
         self.lock, self._polling = threading.Lock(), threading.Lock()
         self._failure, self._done = None, self.enqueued
 
     def release_if_unused(self) -> None:
-        """A call that has left a queue which `is_given_back` calls this."""
+        """A call that has left a queue which `is_released` calls this."""
         polling = self._polling
         if not self.calls and polling.acquire(blocking=False):
             polling.release()

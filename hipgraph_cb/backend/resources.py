@@ -85,7 +85,7 @@ def own(value: Any, kind: type[Any], device: Device, word: str, entry: Entry) ->
             found=type(value).__name__,
             allowed=kind.__name__,
         )
-    value.check_open("program")
+    value._check_open("program")
     if value.device is not device:
         raise FailedPreconditionError(
             "program: a resource belongs to another device",

@@ -31,18 +31,18 @@ class QueueStream(Stream):
     def device(self) -> BackendDevice:
         return self._device
 
-    def check_open(self, action: str) -> None:
+    def _check_open(self, action: str) -> None:
         """As the base says. A `__del__` may run after the collector has released the queue."""
         if self._device.absence is not None:
             self._device.absence.refuse(action)
         if self._closed or not self._abandon.alive:
-            raise self.closed_error(action)
+            raise self._closed_error(action)
 
     def synchronize(self, timeout: float | None = None) -> None:
         if self._device.absence is not None:
             self._device.absence.skip("synchronize")
             return
-        self.check_open("synchronize")
+        self._check_open("synchronize")
         self.queue.wait(self._device.timeout if timeout is None else seconds(timeout, "synchronize"))
         self._device.backlog.sweep()
 

@@ -65,7 +65,7 @@ class _Entry(NamedTuple):
 
 
 def write_archive(path: Path, manifest: bytes, blobs: Mapping[str, bytes]) -> None:
-    """Write a capture file; whoever opens `path` sees the former file or the whole new one.
+    """Write a capture file; whoever opens `path` sees the old file or the whole new one.
 
     Args:
         blobs: content by its SHA-256 in hexadecimal.

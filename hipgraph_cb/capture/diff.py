@@ -219,14 +219,14 @@ class _Comparer:
         if before.verified.target != after.verified.target:
             yield f"  target: {before.verified.target} -> {after.verified.target}"
         for kernel in _kernels(self._before.recording, before.id):
-            former, now = before.verified.export(kernel), after.verified.exports.get(kernel)
+            old, now = before.verified.export(kernel), after.verified.exports.get(kernel)
             if now is None:
                 yield f"  {kernel}: not there any more"
                 continue
-            same = _signature(former.layout) == _signature(now.layout)
+            same = _signature(old.layout) == _signature(now.layout)
             yield f"  {kernel}: {'same' if same else 'other'} signature"
             if not same:
-                lines = (layout.signature().splitlines() for layout in (former.layout, now.layout))
+                lines = (layout.signature().splitlines() for layout in (old.layout, now.layout))
                 yield from (f"    {line}" for line in _changed_lines(*lines))
 
     def _compare_resources(self) -> None:

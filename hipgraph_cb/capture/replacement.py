@@ -30,17 +30,16 @@ def with_kernel(
         NotFoundError: nothing dispatches such a kernel, or the code object has none of that name.
         InvalidArgumentError: the kernels have different signatures; the difference is part of the message.
     """
-    old = _kernels(recording)
-    if kernel not in old:
-        raise NotFoundError(
-            f"the recording dispatches no kernel {kernel!r}", allowed=", ".join(sorted(old)) or "it dispatches none"
-        )
+    dispatched = _kernels(recording)
+    if kernel not in dispatched:
+        names = ", ".join(sorted(dispatched))
+        raise NotFoundError(f"the recording dispatches no kernel {kernel!r}", allowed=names or "it dispatches none")
     new = verified.export(kernel)
     lines: list[str] = []
-    for entry in old[kernel]:
-        former = entry.verified.export(kernel)
-        _check_signature(kernel, former.layout, new.layout)
-        lines += _differences(entry.verified, former, verified, new)
+    for entry in dispatched[kernel]:
+        replaced = entry.verified.export(kernel)
+        _check_signature(kernel, replaced.layout, new.layout)
+        lines += _differences(entry.verified, replaced, verified, new)
     table = recording.resources
     ids = {*table.buffers, *table.executables, *table.events, *table.recordings}
     added = ExecutableEntry(max(ids) + 1, label, verified.content_hash, verified)
@@ -59,14 +58,14 @@ def _kernels(recording: Recording) -> dict[str, list[ExecutableEntry]]:
     return {name: list(entries.values()) for name, entries in found.items()}
 
 
-def _check_signature(kernel: str, former: KernargLayout, new: KernargLayout) -> None:
+def _check_signature(kernel: str, old: KernargLayout, new: KernargLayout) -> None:
     rows = [
-        [(row.offset, row.size, row.kind, row.type_name or "") for row in layout.parameters] for layout in (former, new)
+        [(row.offset, row.size, row.kind, row.type_name or "") for row in layout.parameters] for layout in (old, new)
     ]
     if rows[0] == rows[1]:
         return
     change = difflib.unified_diff(
-        former.signature().splitlines()[1:],
+        old.signature().splitlines()[1:],
         new.signature().splitlines()[1:],
         "recorded",
         "replacement",
@@ -81,17 +80,17 @@ def _check_signature(kernel: str, former: KernargLayout, new: KernargLayout) -> 
 
 
 def _differences(
-    former_code: VerifiedExecutable, former: VerifiedExport, code: VerifiedExecutable, new: VerifiedExport
+    old_code: VerifiedExecutable, old: VerifiedExport, code: VerifiedExecutable, new: VerifiedExport
 ) -> list[str]:
     pairs = (
-        ("code", former_code.content_hash[:16], code.content_hash[:16]),
-        ("target", former_code.target, code.target),
-        ("LDS", former.group_segment_size, new.group_segment_size),
-        ("scratch", former.private_segment_size, new.private_segment_size),
-        ("kernarg size", former.layout.size, new.layout.size),
-        ("hidden arguments", len(former.layout.hidden), len(new.layout.hidden)),
-        ("required workgroup size", former.required_workgroup_size, new.required_workgroup_size),
-        ("largest workgroup", former.max_flat_workgroup_size, new.max_flat_workgroup_size),
+        ("code", old_code.content_hash[:16], code.content_hash[:16]),
+        ("target", old_code.target, code.target),
+        ("LDS", old.group_segment_size, new.group_segment_size),
+        ("scratch", old.private_segment_size, new.private_segment_size),
+        ("kernarg size", old.layout.size, new.layout.size),
+        ("hidden arguments", len(old.layout.hidden), len(new.layout.hidden)),
+        ("required workgroup size", old.required_workgroup_size, new.required_workgroup_size),
+        ("largest workgroup", old.max_flat_workgroup_size, new.max_flat_workgroup_size),
     )
     return [f"{what}: {before} -> {after}" for what, before, after in pairs if str(before) != str(after)]
 

@@ -1,1 +1,1 @@
-"""The former home of `hipgraph_cb.code_object`; `executable.verify` keeps working."""
+"""The old home of `hipgraph_cb.code_object`; `executable.verify` keeps working."""

@@ -1,4 +1,4 @@
-"""The former home of `hipgraph_cb.code_object.verify`."""
+"""The old home of `hipgraph_cb.code_object.verify`."""
 
 from hipgraph_cb.code_object.verify import VerifiedExecutable, VerifiedExport, inspect, verify
 

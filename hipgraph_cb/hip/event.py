@@ -36,7 +36,7 @@ class HipEvent(Event):
         """The handle, for as long as the event is used. Raises FailedPreconditionError where it is closed."""
         handle = self.handle
         if self._closed or handle is None:
-            raise self.closed_error(action)
+            raise self._closed_error(action)
         return handle
 
     def _release(self) -> None:

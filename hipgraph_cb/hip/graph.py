@@ -61,7 +61,7 @@ class ExecutableGraph:
             changeable: keep the graph and the handles of its nodes, which `change` needs.
 
         Raises:
-            HipError: HIP refused something; everything that was made is given back.
+            HipError: HIP refused something; everything that was made is released.
         """
         graph = Handle(api, api.call("hipGraphCreate", 0), "hipGraphDestroy")
         try:
@@ -136,7 +136,7 @@ class ProgramGraphs:
         """Build the graph of every section.
 
         Raises:
-            HipError: HIP refused something; everything that was made is given back.
+            HipError: HIP refused something; everything that was made is released.
         """
         parts: list[Part] = []
         prepared: dict[NestedScope, PreparedNodes] = {}

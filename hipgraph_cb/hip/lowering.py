@@ -37,8 +37,8 @@ def add_nodes(api: HipApi, graph: Any, recording: Recording, joiner: Joiner, nod
     before = np.zeros(len(recording), np.intp)  # for the first command of a layer how many are in the one before
     before[list(recording.layer_starts[1:])] = layers[:-1]
     for commands in nodes.stretches():
-        former = before[commands.start : commands.stop].tolist()
-        for row, parameters, width in zip(nodes.rows, nodes.parameters, former):  # noqa: B905 - of one length
+        widths_before = before[commands.start : commands.stop].tolist()
+        for row, parameters, width in zip(nodes.rows, nodes.parameters, widths_before):  # noqa: B905 - of one length
             if width:
                 layer += 1
                 if width == 1:

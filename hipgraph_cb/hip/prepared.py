@@ -54,7 +54,7 @@ class Kernels(NamedTuple):
 
 
 CHUNK = 1024
-"""Commands that are prepared together, where nothing will change: what they take in memory is given back."""
+"""Commands that are prepared together, where nothing will change: what they take in memory is released."""
 
 
 class PreparedNodes:

@@ -227,9 +227,9 @@ class HipProgram(BackendProgram[Queue, "GraphNeeds", HipEvent]):
         join_kernel = self._device.join_kernel.handle
         if join_kernel is not None and join_kernel not in self._resources.handles:
             self._resources.handles.append(join_kernel)
-        former = self._needs.take(graphs)
-        if former is not None:
-            self._device.backlog.retire(RetiredGraphs(dict(self._needs.tickets), former))
+        previous = self._needs.take(graphs)
+        if previous is not None:
+            self._device.backlog.retire(RetiredGraphs(dict(self._needs.tickets), previous))
         return graphs
 
     def _bind(self, bindings: Sequence[Any] | None, with_graph: bool) -> None:
@@ -244,16 +244,16 @@ class HipProgram(BackendProgram[Queue, "GraphNeeds", HipEvent]):
             self._slots = SlotRecord(arguments, handles)
             self._needs.bound_handles = handles
             return
-        former = slots.handles
-        table, handles = (slots.table, former) if bindings is None else self._resolve(bindings)
+        previous = slots.handles
+        table, handles = (slots.table, previous) if bindings is None else self._resolve(bindings)
         check_bound(table.values())
         if not with_graph:
             slots.take(table, handles)
         else:
             slots.tell(self._build(slots.arguments) if graphs is None else graphs, table, handles, self._build)
-        if slots.handles is not former:
+        if slots.handles is not previous:
             self._needs.bound_handles = slots.handles
-            self._device.backlog.retire(RetiredHandles(dict(self._needs.tickets), former))
+            self._device.backlog.retire(RetiredHandles(dict(self._needs.tickets), previous))
 
 
 class GraphNeeds(LaunchNeeds):
@@ -272,9 +272,9 @@ class GraphNeeds(LaunchNeeds):
 
     def take(self, graphs: ProgramGraphs) -> ProgramGraphs | None:
         """Launch these from now on; returns those of before."""
-        former, self.graphs = self.graphs, graphs
+        previous, self.graphs = self.graphs, graphs
         self.executable = graphs.only
-        return former
+        return previous
 
     def release(self) -> None:
         if self.graphs is not None:

@@ -93,7 +93,7 @@ class HsaDevice(BackendDevice):
         """What keeps the kernels for fills and copies alive. Raises FailedPreconditionError once it is closed."""
         handle = self.blits.handle
         if handle is None:
-            raise self.closed_error("program")
+            raise self._closed_error("program")
         return handle
 
     def _release(self) -> None:
@@ -143,11 +143,11 @@ class HsaDevice(BackendDevice):
                     raise
 
     def _wait_for_a_closed_stream(self, started: float) -> bool:
-        """Wait until the queue of a closed stream was given back. Says whether one was, within the timeout."""
+        """Wait until the queue of a closed stream was released. Says whether one was, within the timeout."""
         abandoned = [queue for queue in tuple(self.queues) if queue.is_abandoned]
         while abandoned:
             self.backlog.sweep()
-            if any(queue.is_given_back for queue in abandoned):
+            if any(queue.is_released for queue in abandoned):
                 return True
             if self.timeout is not None and time.monotonic() - started >= self.timeout:
                 return False

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from hipgraph_cb.backend.arena import Arena
     from hipgraph_cb.code_object.kernel_args import KernargLayout
     from hipgraph_cb.hsa.executable import KernelCode
-    from hipgraph_cb.hsa.image_writer import ImageWriter
+    from hipgraph_cb.hsa.template_writer import TemplateWriter
     from hipgraph_cb.recording.commands import Dimensions
 
 
@@ -30,7 +30,7 @@ class DispatchPackets:
         is_dispatch: for each command of the arena.
     """
 
-    def __init__(self, arena: Arena, kernel: Callable[[int, str], KernelCode], writer: ImageWriter) -> None:
+    def __init__(self, arena: Arena, kernel: Callable[[int, str], KernelCode], writer: TemplateWriter) -> None:
         forms = arena.table.forms
         launches = {number: form for number, form in enumerate(forms) if isinstance(form, LaunchForm)}
         self.is_dispatch: NDArray[np.bool_] = np.isin(arena.rows, list(launches))
@@ -46,7 +46,7 @@ class DispatchPackets:
         return self._packets[commands]
 
     def _add(
-        self, arena: Arena, commands: NDArray[np.intp], form: LaunchForm, kernel: KernelCode, writer: ImageWriter
+        self, arena: Arena, commands: NDArray[np.intp], form: LaunchForm, kernel: KernelCode, writer: TemplateWriter
     ) -> None:
         words, starts = arena.bytes.view(np.uint64), arena.starts[commands] // WORD
         shapes = words[starts[:, None] + (form.extent // WORD + np.arange(SHAPE.size // WORD))]
@@ -79,7 +79,7 @@ def _write_hidden(kernargs: NDArray[np.uint8], layout: KernargLayout, shapes: ND
 
 
 def _point(
-    arena: Arena, commands: NDArray[np.intp], form: LaunchForm, offsets: NDArray[np.intp], writer: ImageWriter
+    arena: Arena, commands: NDArray[np.intp], form: LaunchForm, offsets: NDArray[np.intp], writer: TemplateWriter
 ) -> None:
     """Note the pointers that slots decide."""
     places = arena.table.places

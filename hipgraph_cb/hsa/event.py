@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from hipgraph_cb.hsa.api import HsaApi
     from hipgraph_cb.hsa.device import HsaDevice
     from hipgraph_cb.hsa.instances import Instance
-    from hipgraph_cb.hsa.packet_template import Image
+    from hipgraph_cb.hsa.packet_template import PacketTemplate
 
 
 class HsaEvent(Event):
@@ -52,22 +52,22 @@ class EventSignals:
         handles: all that its packets name; they must live until it is done.
     """
 
-    def __init__(self, api: HsaApi, image: Image, events: dict[int, HsaEvent]) -> None:
+    def __init__(self, api: HsaApi, template: PacketTemplate, events: dict[int, HsaEvent]) -> None:
         self._events = events
-        self._image = image
+        self._template = template
         self._last: dict[int, Handle] = {}
-        self._waited = [events[place.event].signal for place in image.waits]
-        self.completed = [new_signal(api, events[place.event].describe()) for place in image.signals]
+        self._waited = [events[place.event].signal for place in template.waits]
+        self.completed = [new_signal(api, events[place.event].describe()) for place in template.signals]
         self.handles = [*self.completed, *(handle for handle in self._waited if handle is not None)]
 
     def write(self, instance: Instance) -> None:
         """Let the packets of an instance name the signals."""
-        for place, handle in zip(self._image.waits, self._waited, strict=True):
+        for place, handle in zip(self._template.waits, self._waited, strict=True):
             instance.set_signal(place, 0 if handle is None else handle.native)
-        for place, handle in zip(self._image.signals, self.completed, strict=True):
+        for place, handle in zip(self._template.signals, self.completed, strict=True):
             instance.set_signal(place, handle.native)
 
     def note(self) -> None:
         """The launch was enqueued: later ones wait for its signals."""
-        for place, handle in zip(self._image.signals, self.completed, strict=True):
+        for place, handle in zip(self._template.signals, self.completed, strict=True):
             self._events[place.event].signal = handle

@@ -1,4 +1,4 @@
-"""Images in memory: what one launch reads, and how the bindings of that launch get into it.
+"""Templates in memory: what one launch reads, and how the bindings of that launch get into it.
 
 A recording without slots has one instance, which any number of launches share. With slots each launch in flight has an
 instance of its own; it is used again when its launch is done, and then only what other bindings change is written.
@@ -15,7 +15,7 @@ import numpy as np
 from hipgraph_cb.abi.hsa.aql import PACKET_SIZE
 from hipgraph_cb.backend.blits import Blit
 from hipgraph_cb.hsa.lowering import blit_of
-from hipgraph_cb.hsa.packet_template import EventPacket, Image
+from hipgraph_cb.hsa.packet_template import EventPacket, PacketTemplate
 from hipgraph_cb.hsa.packets import BODY
 
 if TYPE_CHECKING:
@@ -36,11 +36,11 @@ MOST_INSTANCES = 64
 class PointerPatch:
     """Puts the addresses of the bindings into kernel arguments, all in one step."""
 
-    def __init__(self, image: Image) -> None:
-        positions, slots, offsets = image.pointers
+    def __init__(self, template: PacketTemplate) -> None:
+        positions, slots, offsets = template.pointers
         aligned = positions % 8 == 0
         self._slots, self._words, self._offsets = slots[aligned], positions[aligned] // 8, offsets[aligned]
-        self._unaligned = [column[~aligned].tolist() for column in image.pointers]
+        self._unaligned = [column[~aligned].tolist() for column in template.pointers]
         self._count = 1 + int(slots.max(initial=-1))
 
     def write(self, kernargs: NDArray[np.uint8], table: Mapping[int, BoundRange]) -> None:
@@ -56,14 +56,14 @@ class PointerPatch:
 class Packets(Protocol):
     """What a queue writes into its ring."""
 
-    image: Image
+    template: PacketTemplate
     bodies: NDArray[np.uint64]
 
     def place_in_ring(self, ring: Ring, start: int, end: int, index: int) -> None: ...
 
 
 class Instance:
-    """An image in memory.
+    """A template in memory.
 
     Attributes:
         bodies: the packets, as eight 64-bit words each.
@@ -71,15 +71,15 @@ class Instance:
         table: the number of the binding table that is written into it.
     """
 
-    def __init__(self, image: Image, memory: HostMemory) -> None:
-        self.image = image
+    def __init__(self, template: PacketTemplate, memory: HostMemory) -> None:
+        self.template = template
         self.memory = memory
-        self.memory.bytes[: len(image.kernargs)] = np.frombuffer(image.kernargs, np.uint8)
-        self.packets = image.packets.copy()
+        self.memory.bytes[: len(template.kernargs)] = np.frombuffer(template.kernargs, np.uint8)
+        self.packets = template.packets.copy()
         dispatches = self.packets["header"] == BODY
         self.packets["kernarg_address"][dispatches] += np.uint64(memory.address)
         kernargs = memory.bytes.view(np.uint64)
-        kernargs[[position // 8 for position in image.relative]] += np.uint64(memory.address)
+        kernargs[[position // 8 for position in template.relative]] += np.uint64(memory.address)
         self.bodies: NDArray[np.uint64] = self.packets.view(np.uint64).reshape(-1, 8)
         self.in_use: tuple[LaunchQueue, int] | None = None
         self.table: int | None = None
@@ -91,7 +91,7 @@ class Instance:
     def place_in_ring(self, ring: Ring, start: int, end: int, index: int) -> None:
         """Tell packets that change others where those are: `start` up to `end` get the indices from `index` on."""
         words = self.memory.bytes.view(np.uint64)
-        for indirect in self.image.indirect:
+        for indirect in self.template.indirect:
             if start <= indirect.packet < end:
                 slot = (index + indirect.packet - start) % ring.size
                 words[indirect.address // 8] = ring.address + slot * PACKET_SIZE
@@ -119,22 +119,22 @@ class Instances:
 
     def __init__(
         self,
-        image: Image,
+        template: PacketTemplate,
         allocate: Callable[[int], HostMemory],
         blit_kernel: Callable[[str], KernelCode],
         most_lanes: int,
     ) -> None:
-        self.image = image
+        self.template = template
         self._allocate = allocate
         self._blit_kernel = blit_kernel
         self._most_lanes = most_lanes
-        self._patch = PointerPatch(image)
+        self._patch = PointerPatch(template)
         self._all: list[Instance] = []
-        if not image.changes:
+        if not template.changes:
             self._add()
 
     def shared(self) -> Instance:
-        """The one instance of an image without slots."""
+        """The one instance of a template without slots."""
         return self._all[0]
 
     def take(self, timeout: float | None) -> Instance:
@@ -172,7 +172,7 @@ class Instances:
             return
         instance.table = None
         self._patch.write(instance.memory.bytes, table)
-        for transfer in self.image.transfers:
+        for transfer in self.template.transfers:
             blit = blit_of(transfer.command, place, transfer.payload, self._most_lanes)
             instance.set_blit(transfer.packet, transfer.kernarg, blit, self._blit_kernel(blit.kernel))
         instance.table = number
@@ -192,6 +192,6 @@ class Instances:
         return next((instance for instance in self._all if instance.is_free), None)
 
     def _add(self) -> Instance:
-        instance = Instance(self.image, self._allocate(max(len(self.image.kernargs), 64)))
+        instance = Instance(self.template, self._allocate(max(len(self.template.kernargs), 64)))
         self._all.append(instance)
         return instance

@@ -16,9 +16,9 @@ from hipgraph_cb.backend.nested_scope import NestedScope
 from hipgraph_cb.code_object.kernel_args import POINTER_SIZE
 from hipgraph_cb.errors import InternalError
 from hipgraph_cb.hsa.dispatch_packets import DispatchPackets, hidden_arguments
-from hipgraph_cb.hsa.image_writer import ImageWriter, Row
-from hipgraph_cb.hsa.packet_template import Image, SlotTransfer
+from hipgraph_cb.hsa.packet_template import PacketTemplate, SlotTransfer
 from hipgraph_cb.hsa.packets import BODY
+from hipgraph_cb.hsa.template_writer import Row, TemplateWriter
 from hipgraph_cb.recording.commands import (
     Command,
     Copy,
@@ -86,11 +86,11 @@ def payload_room(recording: Recording) -> int:
     return room
 
 
-def lower(recording: Recording, surroundings: Surroundings) -> tuple[Image, bytes]:
+def lower(recording: Recording, surroundings: Surroundings) -> tuple[PacketTemplate, bytes]:
     """The packets of a recording, and what belongs at the address of the payload."""
     lowering = Lowering(surroundings)
     lowering.add_all(NestedScope(recording))
-    return lowering.writer.image(), bytes(lowering.payload)
+    return lowering.writer.template(), bytes(lowering.payload)
 
 
 def blit_of(command: Fill | Update | Copy, place: Place, payload: int, most_lanes: int) -> Blit:
@@ -112,7 +112,7 @@ class Lowering:
     """
 
     def __init__(self, surroundings: Surroundings) -> None:
-        self.writer = ImageWriter()
+        self.writer = TemplateWriter()
         self.payload = bytearray()
         self._surroundings = surroundings
         self._addresses = surroundings.addresses

@@ -33,7 +33,7 @@ class SlotTransfer(NamedTuple):
 
     Attributes:
         packet: the position of its packet.
-        kernarg: where its arguments lie in the image.
+        kernarg: where its arguments lie in the template.
         payload: the address of the bytes of an update.
     """
 
@@ -87,7 +87,7 @@ class Origins(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Image:
+class PacketTemplate:
     """Packets of a whole recording.
 
     Attributes:

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from hipgraph_cb.backend.lifetime import Handle
     from hipgraph_cb.hsa.device import HsaDevice
     from hipgraph_cb.hsa.executable import KernelCode
-    from hipgraph_cb.hsa.packet_template import Image
+    from hipgraph_cb.hsa.packet_template import PacketTemplate
     from hipgraph_cb.recording.bindings import BoundRange
     from hipgraph_cb.recording.recording import Recording
     from hipgraph_cb.runtime.options import ProgramOptions
@@ -51,7 +51,7 @@ class HsaProgram(BackendProgram[HsaQueue, "PacketNeeds", HsaEvent]):
         self._table: Mapping[int, BoundRange] = {}
         self._table_number = 0
         try:
-            self._image = self._prepare()
+            self._template = self._prepare()
         except BaseException:
             self._needs.release()
             raise
@@ -64,8 +64,8 @@ class HsaProgram(BackendProgram[HsaQueue, "PacketNeeds", HsaEvent]):
     def _enqueue(self, queue: HsaQueue, bindings: Sequence[Any] | None, mode: str) -> None:
         check_mode(mode)
         self._check_imported()
-        words = self._image.words if mode == "graph" else self._image.words_in_order
-        if not self._image.changes and not self._has_events:
+        words = self._template.words if mode == "graph" else self._template.words_in_order
+        if not self._template.changes and not self._has_events:
             if len(words):
                 instance = self._needs.instances.shared()
                 instance.in_use = queue, self._launch(queue, instance, words)
@@ -80,17 +80,17 @@ class HsaProgram(BackendProgram[HsaQueue, "PacketNeeds", HsaEvent]):
         return self._table
 
     def _time_on(self, queue: HsaQueue, bindings: Sequence[Any] | None) -> list[Span]:
-        if not len(self._image.words):
+        if not len(self._template.words):
             return [Span(0.0, 0.0)] * len(self._recording)
         with self._rebinding:
             self._events.check(self._work)
             signal = queue.enable_profiling()
             instance = self._bound_instance(bindings)
-            signals = EventSignals(self._device.api, self._image, self._events.events)
+            signals = EventSignals(self._device.api, self._template, self._events.events)
             signals.write(instance)
             timer = PacketTimer(self._device.api, self._device.agent, instance)
             try:
-                instance.in_use = queue, self._launch(queue, timer, self._image.words, signals.completed)
+                instance.in_use = queue, self._launch(queue, timer, self._template.words, signals.completed)
                 signals.note()
                 self._events.note()
                 queue.wait(self._device.timeout)
@@ -101,7 +101,7 @@ class HsaProgram(BackendProgram[HsaQueue, "PacketNeeds", HsaEvent]):
     def _bound_instance(self, bindings: Sequence[Any] | None) -> Instance:
         """An instance with the bindings of this replay; those of the one before without any."""
         instances = self._needs.instances
-        if not self._image.changes:
+        if not self._template.changes:
             return instances.shared()
         table, handles = self._next_table(bindings) if self._has_slots else (self._table, [])
         number = self._table_number + (table is not self._table)
@@ -112,7 +112,7 @@ class HsaProgram(BackendProgram[HsaQueue, "PacketNeeds", HsaEvent]):
         return instance
 
     def _launch_with_events(self, queue: HsaQueue, instance: Instance, words: Any) -> None:
-        signals = EventSignals(self._device.api, self._image, self._events.events)
+        signals = EventSignals(self._device.api, self._template, self._events.events)
         signals.write(instance)
         ticket = self._launch(queue, instance, words, signals.completed)
         instance.in_use = queue, ticket
@@ -125,13 +125,13 @@ class HsaProgram(BackendProgram[HsaQueue, "PacketNeeds", HsaEvent]):
             forget_done(self._needs.tickets)
         with queue.lock:
             try:
-                ticket = queue.launch(packets, words, self._work, self._image.where, signals)
+                ticket = queue.launch(packets, words, self._work, self._template.where, signals)
             except HipGraphError as error:
                 raise error.located(self._work) from None
             self._needs.tickets[queue] = ticket
         return ticket
 
-    def _prepare(self) -> Image:
+    def _prepare(self) -> PacketTemplate:
         """Lower the recording and write what all launches share."""
         recording, device, needs = self._recording, self._device, self._needs
         room = payload_room(recording)
@@ -139,7 +139,7 @@ class HsaProgram(BackendProgram[HsaQueue, "PacketNeeds", HsaEvent]):
             HostMemory, device.api, device.agent, self._work
         )  # what outlives the program must not hold it
         payload = needs.payload = host_memory(room) if room else None
-        image, data = lower(
+        template, data = lower(
             recording,
             Surroundings(
                 addresses=self._resources.addresses,
@@ -151,8 +151,8 @@ class HsaProgram(BackendProgram[HsaQueue, "PacketNeeds", HsaEvent]):
         )
         if payload is not None:
             payload.bytes[: len(data)] = np.frombuffer(data, np.uint8)
-        needs.instances = Instances(image, host_memory, device.blits.kernel, device.blits.most_lanes)
-        return image
+        needs.instances = Instances(template, host_memory, device.blits.kernel, device.blits.most_lanes)
+        return template
 
     def _next_table(self, bindings: Sequence[Any] | None) -> tuple[Mapping[int, BoundRange], list[Handle]]:
         """The table that a replay with these bindings has: the very one of before where nothing changes.

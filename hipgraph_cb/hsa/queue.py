@@ -87,8 +87,8 @@ class HsaQueue(LaunchQueue):
                 words,
                 waits=self.busy,
                 completion=native.signal,
-                uncuttable=packets.image.uncuttable,
-                place=packets.place_in_ring if packets.image.indirect else None,
+                uncuttable=packets.template.uncuttable,
+                place=packets.place_in_ring if packets.template.indirect else None,
             )
         except QueueStopped:
             self._complete(signals)

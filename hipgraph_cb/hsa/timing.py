@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from hipgraph_cb.hsa.agents import Agent
     from hipgraph_cb.hsa.api import HsaApi
     from hipgraph_cb.hsa.instances import Instance
-    from hipgraph_cb.hsa.packet_template import Image
+    from hipgraph_cb.hsa.packet_template import PacketTemplate
     from hipgraph_cb.recording.recording import Recording
 
 
@@ -31,7 +31,7 @@ class PacketTimer:
     """
 
     def __init__(self, api: HsaApi, agent: Agent, instance: Instance) -> None:
-        self.image: Image = instance.image
+        self.template: PacketTemplate = instance.template
         self.bodies = instance.bodies.copy()
         self._instance = instance
         self._api = api
@@ -64,7 +64,7 @@ class PacketTimer:
             handle = last if packet == len(self._signals) - 1 else signal and signal.native
             if handle:
                 start, end = self._times(handle)
-                command = self.image.origins.outermost(packet)
+                command = self.template.origins.outermost(packet)
                 known = times.get(command, (start, end))
                 times[command] = min(start, known[0]), max(end, known[1])
         begin = min(start for start, _ in times.values())

@@ -173,7 +173,7 @@ def check_bound(recording: Recording, bound: Mapping[int, BoundRange], objects: 
 
 def check_late(recording: Recording, bound: Mapping[int, BoundRange], objects: Mapping[int, object]) -> None:
     """The rules that wait for the bindings, for commands whose slots are all known."""
-    if recording.needs_slots_apart:
+    if recording._needs_slots_apart:
         check_slots_apart(recording, bound, objects)
     memory = BoundMemory(recording, objects, bound)
     for index in sorted({index for use in recording.slots for index in use.late}):

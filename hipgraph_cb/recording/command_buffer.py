@@ -262,7 +262,7 @@ class CommandBuffer(EventVerbs, Generic[ProgramType]):
             InvalidArgumentError: no words, or an offset between words.
             OutOfRangeError: words beyond the area, or an int of more than 32 bits.
         """
-        self._push("push_constants", self._dispatches.pushed.push_constants, offset, values)
+        self._push("push_constants", self._dispatches.pushed_arguments.push_constants, offset, values)
 
     def push_descriptor_set(self, number: int, bindings: Any) -> None:
         """Set the bindings of one descriptor set, all of them, for dispatches as `push_constants` does.
@@ -276,7 +276,7 @@ class CommandBuffer(EventVerbs, Generic[ProgramType]):
             OutOfRangeError: another set.
             ResourceExhaustedError: more than 16 bindings.
         """
-        self._push("push_descriptor_set", self._dispatches.pushed.push_set, number, bindings)
+        self._push("push_descriptor_set", self._dispatches.pushed_arguments.push_set, number, bindings)
 
     def discard_buffer(self, target: RangeLike | Slot, *, offset: int = 0, length: int | None = None) -> None:
         """Say that these bytes are not needed any more. It is checked, and records nothing.

@@ -30,13 +30,13 @@ class DispatchMaker:
     """Makes the dispatches of one command buffer.
 
     Attributes:
-        pushed: what dispatches without arguments take.
+        pushed_arguments: what dispatches without arguments take.
     """
 
-    __slots__ = ("_limits", "_plans", "_plans_by_name", "_resources", "_table", "pushed")
+    __slots__ = ("_limits", "_plans", "_plans_by_name", "_resources", "_table", "pushed_arguments")
 
     def __init__(self, resources: ResourceBuilder, table: CommandTable, limits: DeviceLimits | None) -> None:
-        self.pushed = PushedArguments()
+        self.pushed_arguments = PushedArguments()
         self._resources = resources
         self._table = table
         self._limits = limits
@@ -173,8 +173,8 @@ class DispatchMaker:
     ) -> PackedArguments:
         """What was given, or else pushed, by the rules of the kernel's layout."""
         packed: PackedArguments
-        if args is bindings is constants is None and self.pushed:
-            packed = self.pushed.pack(plan.layout)
+        if args is bindings is constants is None and self.pushed_arguments:
+            packed = self.pushed_arguments.pack(plan.layout)
         elif bindings is None and constants is None:
             packed = plan.layout.pack(() if args is None else args)
         else:

@@ -43,7 +43,7 @@ class EventStates:
         if isinstance(command, WaitEvents):
             waited = command.events
         elif nested is not None:
-            waited = sorted(nested.event_use.awaited)
+            waited = sorted(nested._event_use.awaited)
         return [event for event in waited if self.outcomes.get(event) is False]
 
     def enter(self, command: Command, nested: Recording | None = None) -> None:
@@ -55,8 +55,8 @@ class EventStates:
         elif isinstance(command, WaitEvents):
             self._wait(command.events)
         elif nested is not None:
-            self._wait(nested.event_use.awaited)
-            self.outcomes.update(nested.event_use.outcomes)
+            self._wait(nested._event_use.awaited)
+            self.outcomes.update(nested._event_use.outcomes)
 
     def _wait(self, events: Iterable[int]) -> None:
         self.awaited.update(event for event in events if event not in self.outcomes)

@@ -104,7 +104,7 @@ def dependencies_of(recording: Recording, conflicts_of: Callable[[int, bool], Co
             order.barrier()
         conflicts = () if conflicts_of is None else conflicts_of(index, is_behind_barrier)
         if isinstance(command, ExecuteCommands):
-            use = recordings[command.recording].recording.event_use
+            use = recordings[command.recording].recording._event_use
             result.append(order.enter(command, use.awaited, conflicts))
             order.signalled_by_nested(index, [event for event, signalled in use.outcomes.items() if signalled])
         else:

@@ -45,11 +45,11 @@ class _Paths:
         self._dependencies: Dependencies = recording.dependencies or ()
         self._resets = {index for index, command in enumerate(recording) if isinstance(command, ResetEvent)}
         self._behind: list[int] = []
-        former: tuple[int, ...] | None = None
+        previous: tuple[int, ...] | None = None
         for waits in self._dependencies:
             # All commands behind a barrier share one tuple.
-            self._behind.append(self._behind[-1] if waits is former else self._all_before(waits))
-            former = waits
+            self._behind.append(self._behind[-1] if waits is previous else self._all_before(waits))
+            previous = waits
 
     def _all_before(self, waits: tuple[int, ...]) -> int:
         """The largest index such that who waits for these waits for every command before it, resets apart."""

@@ -12,7 +12,7 @@ from hipgraph_cb.recording import formats
 from hipgraph_cb.recording.aliasing import touched
 from hipgraph_cb.recording.bindings import SlotUse, slot_uses
 from hipgraph_cb.recording.command_table import CommandTable
-from hipgraph_cb.recording.commands import Command, Location, SlotRange, content
+from hipgraph_cb.recording.commands import Command, Location, Range, SlotRange, content
 from hipgraph_cb.recording.dependencies import (
     Dependencies,
     JoinPolicy,
@@ -25,6 +25,7 @@ from hipgraph_cb.recording.dependencies import (
 from hipgraph_cb.recording.events import NO_EVENTS, EventUse, event_use
 from hipgraph_cb.recording.groups import Group, paths
 from hipgraph_cb.recording.resources import ResourceTable
+from hipgraph_cb.recording.validation import integer
 
 if TYPE_CHECKING:
     import os
@@ -107,12 +108,12 @@ class Recording(Sequence[Command]):
         return LayerEdges(self.layers)
 
     @property
-    def needs_slots_apart(self) -> bool:
+    def _needs_slots_apart(self) -> bool:
         """Whether the order of the commands was inferred as if every slot held memory of its own."""
         return self.dependencies is not None and not self.resources.events and bool(self.slots)
 
     @cached_property
-    def touched(self) -> dict[Memory, Extent]:
+    def _touched(self) -> dict[Memory, Extent]:
         """What the commands touch of each slot and buffer. See `recording.aliasing`."""
         return touched(self)
 
@@ -127,7 +128,7 @@ class Recording(Sequence[Command]):
         return self.table.kinds
 
     @cached_property
-    def event_use(self) -> EventUse:
+    def _event_use(self) -> EventUse:
         """Which events it waits for from outside, and how it leaves those that it signals or resets."""
         return event_use(self) if self.resources.events else NO_EVENTS
 
@@ -146,17 +147,20 @@ class Recording(Sequence[Command]):
     @overload
     def __getitem__(self, index: slice) -> tuple[Command, ...]: ...
     def __getitem__(self, index: int | slice) -> Command | tuple[Command, ...]:
+        rows = self._rows(index, "recording[...]", "a whole number or a slice")
+        return self.table[rows] if isinstance(rows, int) else tuple(map(self.table.__getitem__, rows))
+
+    def _rows(self, index: int | slice, caller: str, allowed: str = "a whole number") -> int | range:
+        """The index counted from the start, or those of a slice."""
         try:
-            rows = range(len(self.table))[index]
+            return range(len(self.table))[index]
         except TypeError:
-            raise InvalidArgumentError(
-                "recording[...]: not an index", found=type(index).__name__, allowed="a whole number or a slice"
-            ) from None
+            found = type(index).__name__
+            raise InvalidArgumentError(f"{caller}: not an index", found=found, allowed=allowed) from None
         except IndexError:
             raise NoSuchIndexError(
-                "recording[...]: no such command", found=str(index), allowed=f"0 to {len(self) - 1}"
+                f"{caller}: no such command", found=str(index), allowed=f"0 to {len(self) - 1}"
             ) from None
-        return self.table[rows] if isinstance(rows, int) else tuple(map(self.table.__getitem__, rows))
 
     def __len__(self) -> int:
         return len(self.table)
@@ -167,13 +171,13 @@ class Recording(Sequence[Command]):
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Recording):
             return NotImplemented
-        return self is other or self.content == other.content
+        return self is other or self._content == other._content
 
     def __hash__(self) -> int:
         return hash((self.layer_starts, len(self), self.binding_capacity))
 
     @property
-    def content(self) -> tuple[object, ...]:
+    def _content(self) -> tuple[object, ...]:
         """What counts for equality."""
         commands = tuple(content(command) for command in self)
         return commands, self.layer_starts, self.dependencies, self.binding_capacity, self.resources.facts()
@@ -196,14 +200,35 @@ class Recording(Sequence[Command]):
         return plan(self.layers, join) if self.dependencies is None else plan_dependencies(self.dependencies, join)
 
     def where(self, index: int) -> str:
-        """How messages call a command: its index, its label, its debug groups, the recording's label."""
+        """How messages call a command: its index, its label, its debug groups, the recording's label.
+
+        Args:
+            index: of the command; negative ones count from the end.
+
+        Raises:
+            InvalidArgumentError, OutOfRangeError: not an index, or of no command.
+        """
+        index = integer(self._rows(index, "where"), "index")
         groups = self.group_paths[index] if self.groups else ()
         return command_place(index, self.table.labels.get(index), groups, self.label)
 
     def describe_place(self, place: Location) -> str:
-        """How messages and exports call a place: its name and `[start:end]`, with no end where a binding sets it."""
+        """How messages and exports call a place: its name and `[start:end]`, with no end where a binding sets it.
+
+        Raises:
+            InvalidArgumentError: no place, or one in a buffer that the recording does not have.
+        """
+        if isinstance(place, SlotRange):
+            name = f"slot {place.slot}"
+        elif isinstance(place, Range) and place.resource in self.resources.buffers:
+            name = self.resources.buffers[place.resource].name
+        else:
+            raise InvalidArgumentError(
+                "describe_place: not a place of the recording",
+                found=repr(place)[:80],
+                allowed="a SlotRange, or a Range in one of its buffers",
+            )
         end = "" if place.length is None else place.offset + place.length
-        name = f"slot {place.slot}" if isinstance(place, SlotRange) else self.resources.buffers[place.resource].name
         return f"{name}[{place.offset}:{end}]"
 
     def hazards(self) -> tuple[Finding, ...]:

@@ -179,7 +179,7 @@ class ResourceTable:
             tuple(sorted((entry.id, entry.size) for entry in self.buffers.values())),
             tuple(sorted((entry.id, entry.content_hash) for entry in self.executables.values())),
             tuple(sorted(self.events)),
-            tuple((key, self.recordings[key].recording.content) for key in sorted(self.recordings)),
+            tuple((key, self.recordings[key].recording._content) for key in sorted(self.recordings)),
         )
 
     def complete(self, replacements: Mapping[int | str, Any] | None = None) -> Mapping[int, object]:

@@ -174,7 +174,7 @@ class Array(MemoryRange):
         """
         import numpy
 
-        self._buffer.check_open("write")
+        self._buffer._check_open("write")
         host = numpy.empty(self.shape, self.dtype)
         try:
             numpy.copyto(host, self._converted(values), casting="same_kind")
@@ -206,7 +206,7 @@ class Array(MemoryRange):
         """
         import numpy
 
-        self._buffer.check_open("to_host")
+        self._buffer._check_open("to_host")
         host = numpy.empty(self.shape, self.dtype) if out is None else self._checked_target(out)
         if host.nbytes:
             flat = host.reshape(-1).view(numpy.uint8)

@@ -44,7 +44,7 @@ class ArrayCreation(Resource):
             InvalidArgumentError: no shape, no element type, or no elements.
             ResourceExhaustedError: the device does not have that much left.
         """
-        self.check_open("empty")
+        self._check_open("empty")
         extents, element = checked_shape(shape, "empty"), element_type(dtype, "empty")
         size = math.prod(extents) * element.itemsize
         if size == 0:
@@ -104,7 +104,7 @@ class ArrayCreation(Resource):
         """
         from hipgraph_cb.foreign.host import is_device_memory
 
-        self.check_open("asarray")
+        self._check_open("asarray")
         if isinstance(values, Array) and values.device is self:
             return _of_type(values, dtype)
         if is_device_memory(values):

@@ -57,7 +57,7 @@ class MemoryRange(ABC):
         Reading it waits for the work that was enqueued before, so a consumer has no stream to wait for.
         A user of the memory keeps this object, and must not use it after `close()`.
         """
-        self.buffer.check_open("__cuda_array_interface__")
+        self.buffer._check_open("__cuda_array_interface__")
         self.buffer._settle()
         shape, element = self._array_interface()
         return {
@@ -96,7 +96,7 @@ class MemoryRange(ABC):
         """
         from hipgraph_cb.foreign.dlpack_export import export
 
-        self.buffer.check_open("__dlpack__")
+        self.buffer._check_open("__dlpack__")
         return export(self, stream, max_version, dl_device, copy)
 
     def _array_interface(self) -> tuple[tuple[int, ...], np.dtype[Any]]:
@@ -127,7 +127,7 @@ class ByteRange(MemoryRange):
             InvalidArgumentError: an offset or a length that is not a number of bytes.
             OutOfRangeError: the part is not within this range.
         """
-        self.buffer.check_open("view")
+        self.buffer._check_open("view")
         offset = byte_count(offset, "view", "offset")
         rest = self.length - offset
         length = rest if length is None else byte_count(length, "view", "length")
@@ -149,7 +149,7 @@ class ByteRange(MemoryRange):
         Raises:
             InvalidArgumentError: not host data, not contiguous, or of another size.
         """
-        self.buffer.check_open("write")
+        self.buffer._check_open("write")
         host = host_bytes(array, "write")
         if host.nbytes != self.length:
             raise InvalidArgumentError(
@@ -179,7 +179,7 @@ class ByteRange(MemoryRange):
         """
         import numpy
 
-        self.buffer.check_open("to_host")
+        self.buffer._check_open("to_host")
         element = element_type(dtype, "to_host")
         if self.length % element.itemsize:
             raise InvalidArgumentError(
@@ -245,7 +245,7 @@ class Buffer(Resource, ByteRange):
         Raises:
             FailedPreconditionError: the buffer is closed.
         """
-        self.check_open("address")
+        self._check_open("address")
         return self._address
 
     def describe(self) -> str:

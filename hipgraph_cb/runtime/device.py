@@ -76,7 +76,7 @@ class Device(ArrayCreation):
             InvalidArgumentError: not a positive number of bytes.
             ResourceExhaustedError: the device does not have that much left.
         """
-        self.check_open("allocate")
+        self._check_open("allocate")
         text(label)
         size = byte_count(size, "allocate", "size")
         if size == 0:
@@ -96,7 +96,7 @@ class Device(ArrayCreation):
             InvalidArgumentError: not host data, not contiguous, or empty.
             ResourceExhaustedError: the device does not have that much left.
         """
-        self.check_open("from_host")
+        self._check_open("from_host")
         host = host_bytes(array, "from_host")
         buffer = self.allocate(host.nbytes, label)
         try:
@@ -124,7 +124,7 @@ class Device(ArrayCreation):
         return self._imported(memory, size, label)[0]
 
     def _imported(self, memory: object, size: int | None, label: str | None) -> tuple[Buffer, ForeignMemory]:
-        self.check_open("import_buffer")
+        self._check_open("import_buffer")
         text(label)
         if size is not None:
             size = byte_count(size, "import_buffer", "size")
@@ -148,7 +148,7 @@ class Device(ArrayCreation):
             MissingFileError: there is no such file.
             HipGraphError: malformed, or not for this device; see `executable.verify.verify`.
         """
-        self.check_open("load")
+        self._check_open("load")
         text(label)
         data, label = _code_object_bytes(source, label)
         from dataclasses import replace
@@ -193,7 +193,7 @@ class Device(ArrayCreation):
         """
         from hipgraph_cb.recording.command_buffer import CommandBuffer
 
-        self.check_open("command_buffer")
+        self._check_open("command_buffer")
         options = ProgramOptions.checked(join, update, fill)
         return CommandBuffer(
             label=label,
@@ -256,7 +256,7 @@ class Device(ArrayCreation):
         """
         from hipgraph_cb.recording.recording import Recording
 
-        self.check_open("program")
+        self._check_open("program")
         if not isinstance(recording, Recording):
             raise InvalidArgumentError(
                 "program: not a recording",
@@ -278,7 +278,7 @@ class Device(ArrayCreation):
         Raises:
             HipError, HsaError: the runtime refused.
         """
-        self.check_open("event")
+        self._check_open("event")
         text(label)
         with self._in_call("event"):
             return self._event(label)
@@ -289,7 +289,7 @@ class Device(ArrayCreation):
         Raises:
             HipError, HsaError: the runtime refused.
         """
-        self.check_open("stream")
+        self._check_open("stream")
         text(label)
         with self._in_call("stream"):
             return self._stream(label)
@@ -314,7 +314,7 @@ class Device(ArrayCreation):
         """For making something: closing the device waits until it is there."""
         self.calls.append(get_ident())
         try:
-            self.check_open(action)
+            self._check_open(action)
             yield
         finally:
             self.calls.remove(get_ident())

@@ -159,13 +159,13 @@ class Executable(Resource):
         Raises:
             NotFoundError: the code object has no such variable.
         """
-        self.check_open("global_")
+        self._check_open("global_")
         _check_name("global_", name)
         buffer = self._global(name)
         return BufferView(buffer, 0, buffer.size)
 
     def _find(self, name: str) -> VerifiedExport:
-        self.check_open("executable[...]")
+        self._check_open("executable[...]")
         verified = self._verified.exports.get(name)
         if verified is not None:
             return verified

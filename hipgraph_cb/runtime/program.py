@@ -92,7 +92,7 @@ class Program(Resource):
             OutOfRangeError: fewer than one repeat.
             HipError, HsaError: the work failed.
         """
-        self.check_open("profile")
+        self._check_open("profile")
         count = integer(repeats, "repeats")
         if count == 0:
             raise OutOfRangeError("profile: there is nothing to measure", found="0 repeats", allowed="1 or more")

@@ -43,7 +43,7 @@ class Resource(ABC):
         return self.__dict__.setdefault("_closer", caller) is caller  # one step, so only one caller is the first
 
     def __enter__(self) -> Self:
-        self.check_open("with")
+        self._check_open("with")
         return self
 
     def __exit__(
@@ -57,12 +57,12 @@ class Resource(ABC):
         except HipGraphError as failure:  # must not hide the error that is on its way
             logger.warning("while another error was on its way: %s", failure)
 
-    def check_open(self, action: str) -> None:
+    def _check_open(self, action: str) -> None:
         """Raise FailedPreconditionError, naming `action`, if this was closed."""
         if self._closed:
-            raise self.closed_error(action)
+            raise self._closed_error(action)
 
-    def closed_error(self, action: str) -> FailedPreconditionError:
+    def _closed_error(self, action: str) -> FailedPreconditionError:
         """What `action` raises when this is closed."""
         return FailedPreconditionError(
             f"{action}: {self.describe()} is closed",

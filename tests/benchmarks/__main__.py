@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from tests.benchmarks import exports, hip_calls, host_side, hsa_replay, import_time, verification
+from tests.benchmarks import exports, hip_replay, host_side, hsa_replay, import_time, verification
 from tests.benchmarks.calibration import calibrate
 from tests.benchmarks.timing import RUNS, Figure
 
@@ -18,7 +18,7 @@ def main() -> None:
 
     for figure in virtual_kernels.figures(calibration):
         print(figure, flush=True)
-    for module in (hip_calls, host_side, hsa_replay, verification, exports, import_time):
+    for module in (hip_replay, host_side, hsa_replay, verification, exports, import_time):
         for figure in module.figures():
             print(figure, flush=True)
 

@@ -73,7 +73,7 @@ class Buffer:
         self.label, self.closed, self.buffer = None, False, self
 
 
-def images(count: int) -> tuple[Any, Any]:
+def templates(count: int) -> tuple[Any, Any]:
     """Instances of a chain of dispatches, with the buffers themselves and with slots."""
     verified = verify(CODE_OBJECT.read_bytes())
     export = verified.exports["saxpby"]
@@ -90,8 +90,8 @@ def images(count: int) -> tuple[Any, Any]:
         table = cb.recording.resources.buffers.values()
         addresses = {entry.id: 0x10000 for entry in table}
         surroundings = Surroundings(addresses, lambda *_: kernel, blits.__getitem__, 4096, 0)
-        image, _ = lower(cb.recording, surroundings)
-        results.append(Instances(image, Memory, blits.__getitem__, 4096))
+        template, _ = lower(cb.recording, surroundings)
+        results.append(Instances(template, Memory, blits.__getitem__, 4096))
     return results[0], results[1]
 
 
@@ -113,7 +113,7 @@ def figures() -> list[Figure]:
 def unattended() -> list[Figure]:
     rows = []
     for count in (1_000, 10_000):
-        static, bound = images(count)
+        static, bound = templates(count)
         plain = median_seconds(replay(static), count)
         rebound = median_seconds(replay_with_other_bindings(bound), count)
         rows.append(Figure(f"HSA replay, one packet of {count}", plain, hold=HOLD))
@@ -125,7 +125,7 @@ def replay(instances: Instances) -> Callable[[], None]:
     feeder = Unattended().feeder
 
     def action() -> None:
-        feeder.feed(instances.shared().bodies, instances.image.words, waits=True, completion=0x5160)
+        feeder.feed(instances.shared().bodies, instances.template.words, waits=True, completion=0x5160)
 
     return action
 
@@ -137,7 +137,7 @@ def replay_with_other_bindings(instances: Instances) -> Callable[[], None]:
         choices.reverse()
         instance = instances.take(0.0)
         instances.bind(instance, choices[0], next(numbers), lambda place: (0, 0))
-        feeder.feed(instance.bodies, instances.image.words, waits=True, completion=0x5160)
+        feeder.feed(instance.bodies, instances.template.words, waits=True, completion=0x5160)
 
     return action
 

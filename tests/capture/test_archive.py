@@ -225,13 +225,13 @@ def test_every_shorter_file_is_refused(data):
 
 def test_a_failed_write_leaves_the_former_file(tmp_path, monkeypatch):
     path = tmp_path / "a.hgcb"
-    write_archive(path, b"former", {})
-    former = path.read_bytes()
+    write_archive(path, b"old", {})
+    old = path.read_bytes()
     monkeypatch.setattr("hipgraph_cb.capture.archive.MOST_ENTRIES", 0)
     with pytest.raises(ResourceExhaustedError):
         write_archive(path, b"new", {"0" * 64: b""})
     monkeypatch.setattr("pathlib.Path.replace", lambda self, target: 1 / 0)
     with pytest.raises(ZeroDivisionError):
         write_archive(path, b"new", {})
-    assert path.read_bytes() == former
+    assert path.read_bytes() == old
     assert [entry.name for entry in tmp_path.iterdir()] == ["a.hgcb"]

@@ -39,7 +39,7 @@ def opening(device):
     return partial(open_device, device.backend)
 
 
-def made_and_given_back(backend, count, failed):
+def made_and_released(backend, count, failed):
     """How many objects of each kind were made, and how many calls gave one back."""
     releases = RELEASES[backend]
     made = {release: sum(count[make] - (make == failed) for make in makes) for release, makes in releases.items()}
@@ -57,15 +57,15 @@ def test_the_whole_program_gives_back_what_it_makes(device, runtime, opening, co
     with runtime.count_calls() as count:
         result = SCENARIOS[name](opening, code_object)
     assert result.view(np.uint32).tolist() == RESULTS[name]
-    made, given_back = made_and_given_back(device.backend, count, None)
-    assert made == given_back
+    made, released = made_and_released(device.backend, count, None)
+    assert made == released
 
 
-def test_the_scenarios_make_everything_that_is_to_be_given_back(device, runtime, opening, code_object):
+def test_the_scenarios_make_everything_that_is_to_be_released(device, runtime, opening, code_object):
     with runtime.count_calls() as count:
         for scenario in SCENARIOS.values():
             scenario(opening, code_object)
-    assert all(made_and_given_back(device.backend, count, None)[0].values())
+    assert all(made_and_released(device.backend, count, None)[0].values())
 
 
 @pytest.mark.parametrize(
@@ -106,8 +106,8 @@ def test_any_failed_call_leaves_nothing_behind(
             assert raised is None
         else:
             assert raised == (name.removesuffix("R0600"), code), f"{name}, call {number}"
-        made, given_back = made_and_given_back(device.backend, count, name)
-        assert made == given_back, f"{name}, call {number}"
+        made, released = made_and_released(device.backend, count, name)
+        assert made == released, f"{name}, call {number}"
 
 
 def outcome_of(scenario, caplog):
@@ -115,7 +115,7 @@ def outcome_of(scenario, caplog):
     try:
         with caplog.at_level(logging.WARNING):
             scenario()
-            gc.collect()  # what stands in a cycle of references is given back here at the latest
+            gc.collect()  # what is in a cycle of references is released here at the latest
     except (HipError, HsaError) as error:
         return error.api, error.code
     return None

@@ -1,4 +1,4 @@
-"""Whatever is made and let go again and again, memory stays flat."""
+"""Whatever is made and released again and again, memory stays flat."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ FIXTURES = Path(__file__).parent.parent / "fixtures" / "conformance"
 
 
 class Cycles:
-    """What is made and let go, with what it needs."""
+    """What is made and released, with what it needs."""
 
     def __init__(self, device) -> None:
         self.device = device
@@ -74,7 +74,7 @@ def grown(cycle, count: int) -> float:
 
 @pytest.mark.parametrize("count", [20, pytest.param(4000, marks=pytest.mark.long)])
 @pytest.mark.parametrize("name", NAMES)
-def test_what_is_let_go_leaves_nothing_behind(device, monkeypatch, name, count):
+def test_what_is_released_leaves_nothing_behind(device, monkeypatch, name, count):
     # What remembers a bounded number of things is full at once.
     monkeypatch.setattr(quarantine, "MOST_RANGES", 4)
     monkeypatch.setattr(device.address_map, "_known", deque(maxlen=4))

@@ -26,7 +26,7 @@ class Things:
         self.program = cb.program
 
 
-def test_a_buffer_that_its_owner_let_go_of_is_kept_by_the_program(device, kernels):
+def test_a_buffer_that_its_owner_dropped_is_kept_by_the_program(device, kernels):
     things = Things(device, kernels)
     alive = weakref.ref(things.source)
     del things.source, things.executable

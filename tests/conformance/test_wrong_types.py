@@ -37,11 +37,9 @@ VALUES = [
     Slot(0),
 ]
 ENDING = {"close", "begin", "end", "release"}
-# Between modules of the package, with values that were checked when they came in.
-INTERNAL = {"function", "kernel", "memory_fault", "describe_place", "where", "with_commands", "with_resources"}
 # What `collections.abc.Sequence` gives every sequence.
 INHERITED = {"index", "count"}
-SKIPPED = ENDING | INTERNAL | INHERITED
+SKIPPED = ENDING | INHERITED
 SPECIAL = {"__getitem__", "__contains__", "__eq__"}
 
 

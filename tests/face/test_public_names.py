@@ -58,11 +58,11 @@ def test_what_is_not_there_is_an_attribute_error_that_names_it() -> None:
         hipgraph_cb.Devise  # noqa: B018
 
 
-def test_the_former_path_of_the_verifier_keeps_working() -> None:
+def test_the_old_path_of_the_verifier_keeps_working() -> None:
     from hipgraph_cb.code_object.verify import verify
-    from hipgraph_cb.executable.verify import verify as former
+    from hipgraph_cb.executable.verify import verify as old_path
 
-    assert former is verify
+    assert old_path is verify
 
 
 def test_dir_of_a_device_shows_what_is_documented_and_no_part_of_a_backend(device) -> None:

@@ -1,4 +1,4 @@
-"""Devices over counting functions, for tests of what is called and what is given back."""
+"""Devices over counting functions, for tests of what is called and what is released."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""How many graphs a program becomes, what a rebind costs, and what is given back."""
+"""How many graphs a program becomes, what a rebind costs, and what is released."""
 
 import gc
 

@@ -92,7 +92,7 @@ def test_what_was_never_launched_goes_at_once():
     assert needs.released == 1
 
 
-def test_a_handle_is_given_back_once_however_often_it_is_released():
+def test_a_handle_is_released_once_however_often_release_is_called():
     api = ScriptedApi(hipFree=[(SUCCESS,)])
     handle = Handle(api, 0x1000, "hipFree")
     handle.release()
@@ -102,7 +102,7 @@ def test_a_handle_is_given_back_once_however_often_it_is_released():
     assert api.calls == [("hipFree", 0x1000)]
 
 
-def test_a_handle_is_given_back_with_its_last_owner_and_keeps_its_host_memory_until_then():
+def test_a_handle_is_released_with_its_last_owner_and_keeps_its_host_memory_until_then():
     class Image:
         pass
 

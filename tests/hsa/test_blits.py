@@ -13,8 +13,8 @@ from hipgraph_cb.code_object.verify import verify
 from hipgraph_cb.errors import UnavailableError
 from hipgraph_cb.hsa import lowering
 from hipgraph_cb.hsa.blits import blits_for
-from hipgraph_cb.hsa.image_writer import UNIT
 from hipgraph_cb.hsa.packets import BODY, DISPATCH_PACKET, header_word
+from hipgraph_cb.hsa.template_writer import UNIT
 from hipgraph_cb.virtual.dispatch import execute
 from hipgraph_cb.virtual.launch import Launch
 
@@ -38,7 +38,7 @@ def memory(gpu):
 
 
 def launch(gpu, kernel, lanes, workgroup, arguments):
-    """As a packet would: the kernarg block is as long as in an image, a whole number of cache lines."""
+    """As a packet would: the kernarg block is as long as in a template, a whole number of cache lines."""
     kernarg = gpu.upload(np.frombuffer(arguments.ljust(UNIT, b"\0"), np.uint8))
     execute(Launch(gpu.module.kernels[kernel], (lanes, 1, 1), (workgroup, 1, 1), kernarg), gpu.memory)
 

@@ -1,4 +1,4 @@
-"""What the kernel arguments of an image hold, and how bindings get into them."""
+"""What the kernel arguments of a template hold, and how bindings get into them."""
 
 import struct
 from collections import deque
@@ -22,9 +22,9 @@ def desk():
 
 def test_arguments_lie_where_the_metadata_says_and_nothing_lies_elsewhere(desk):
     x, y = buffers(4096, 4096)
-    image, _ = desk.lower(record(lambda cb: cb.dispatch(desk["saxpy"], (4, 2), 256, args=[y, x, 2.5, 1000])))
+    template, _ = desk.lower(record(lambda cb: cb.dispatch(desk["saxpy"], (4, 2), 256, args=[y, x, 2.5, 1000])))
     layout = desk["saxpy"].layout
-    block = image.kernargs[: layout.size]
+    block = template.kernargs[: layout.size]
     y_address, x_address, a, n = struct.unpack_from("<QQfI", block)
     assert (y_address, x_address, a, n) == (BUFFERS, BUFFERS + SIZE, 2.5, 1000)
     hidden = {argument.kind: argument for argument in layout.hidden}
@@ -39,16 +39,16 @@ def test_arguments_lie_where_the_metadata_says_and_nothing_lies_elsewhere(desk):
     }
     assert values == {kind: known.get(kind, 0) for kind in hidden}
     assert "hidden_block_count_x" in hidden
-    assert image.kernargs[layout.size :].count(0) == len(image.kernargs) - layout.size
-    assert len(image.kernargs) % 64 == 0
+    assert template.kernargs[layout.size :].count(0) == len(template.kernargs) - layout.size
+    assert len(template.kernargs) % 64 == 0
 
 
 def test_the_packet_says_what_the_dispatch_says(desk):
     x, y = buffers(4096, 4096)
-    image, _ = desk.lower(
+    template, _ = desk.lower(
         record(lambda cb: cb.dispatch(desk["saxpy"], (4, 2), 256, args=[y, x, 2.5, 1000], dynamic_lds=96))
     )
-    (packet,) = image.packets
+    (packet,) = template.packets
     export = desk["saxpy"].verified
     assert packet["workgroup_size"].tolist() == [256, 1, 1]
     assert packet["grid_size"].tolist() == [1024, 2, 1]
@@ -64,24 +64,26 @@ def test_host_bytes_lie_so_that_the_copy_takes_the_largest_steps(desk):
         for offset in (3, 16, 100):
             cb.update_buffer(x.view(offset, 40), bytes(range(40)))
 
-    image, payload = desk.lower(record(commands))
-    for packet, offset in zip(image.packets, (3, 16, 100), strict=True):
+    template, payload = desk.lower(record(commands))
+    for packet, offset in zip(template.packets, (3, 16, 100), strict=True):
         assert desk.names[int(packet["kernel_object"])] == "copy_16"
         start = int(packet["kernarg_address"])
-        target, source, *_ = COPY_ARGUMENTS.unpack_from(image.kernargs, start)
+        target, source, *_ = COPY_ARGUMENTS.unpack_from(template.kernargs, start)
         assert target == BUFFERS + offset
         assert payload[source - PAYLOAD : source - PAYLOAD + 40] == bytes(range(40))
 
 
 def test_the_patch_is_told_where_the_kernel_keeps_its_workgroup_counts(desk):
     x, counts = buffers(4096, 64)
-    image, _ = desk.lower(
+    template, _ = desk.lower(
         record(lambda cb: cb.dispatch_indirect(desk["saxpy"], counts.view(16, 12), 256, args=[x, x, 1.0, 1]))
     )
-    patch, dispatch = image.packets
+    patch, dispatch = template.packets
     hidden = {argument.kind: argument.offset for argument in desk["saxpy"].layout.hidden}
     block = int(patch["kernarg_address"])
-    counts_address, _packet, kernargs, _header, *sizes_and_places = PATCH_ARGUMENTS.unpack_from(image.kernargs, block)
+    counts_address, _packet, kernargs, _header, *sizes_and_places = PATCH_ARGUMENTS.unpack_from(
+        template.kernargs, block
+    )
     assert desk.names[int(patch["kernel_object"])] == "patch"
     assert counts_address == BUFFERS + SIZE * 0 + 16
     assert kernargs == int(dispatch["kernarg_address"])
@@ -97,13 +99,13 @@ def test_no_offset_is_cut_to_32_bits(desk):
         cb.copy_buffer(x, x, source_offset=far, target_offset=1 << 38, length=length)
         cb.dispatch(desk["saxpy"], 1, 256, args=[x.view(far, 4), x, 1.0, 1])
 
-    image, _ = desk.lower(record(commands))
-    filled, copied, dispatched = (int(packet["kernarg_address"]) for packet in image.packets)
-    target, count, head, tail, *_ = FILL_ARGUMENTS.unpack_from(image.kernargs, filled)
+    template, _ = desk.lower(record(commands))
+    filled, copied, dispatched = (int(packet["kernarg_address"]) for packet in template.packets)
+    target, count, head, tail, *_ = FILL_ARGUMENTS.unpack_from(template.kernargs, filled)
     assert (target, head + 16 * count + tail) == (BUFFERS + far, length)
-    target, source, count, head, tail, *_ = COPY_ARGUMENTS.unpack_from(image.kernargs, copied)
+    target, source, count, head, tail, *_ = COPY_ARGUMENTS.unpack_from(template.kernargs, copied)
     assert (target, source, head + 8 * count + tail) == (BUFFERS + (1 << 38), BUFFERS + far, length)
-    assert struct.unpack_from("<Q", image.kernargs, dispatched) == (BUFFERS + far,)
+    assert struct.unpack_from("<Q", template.kernargs, dispatched) == (BUFFERS + far,)
 
 
 class Memory:
@@ -142,8 +144,8 @@ class Buffer:
 
 
 def instances_of(desk, fill):
-    image, _ = desk.lower(record(fill, binding_capacity=2))
-    return Instances(image, Memory, desk.blit, 4096)
+    template, _ = desk.lower(record(fill, binding_capacity=2))
+    return Instances(template, Memory, desk.blit, 4096)
 
 
 def through_slots(desk):
@@ -175,10 +177,10 @@ def test_the_same_table_is_not_written_twice(desk):
 
 def test_a_pointer_that_is_not_aligned_is_written_too(desk):
     instances = instances_of(desk, through_slots(desk))
-    image = instances.image
+    template = instances.template
     pointers = SlotPointers(np.array([12, 24]), np.array([0, 1]), np.array([4, 0], np.uint64))
-    object.__setattr__(image, "pointers", pointers)
-    odd = Instances(image, Memory, desk.blit, 4096)
+    object.__setattr__(template, "pointers", pointers)
+    odd = Instances(template, Memory, desk.blit, 4096)
     instance = odd.take(None)
     odd.bind(instance, table(0x11223344556677, 0x2000), 1, None)
     assert struct.unpack_from("<Q", instance.memory.bytes, 12) == (0x11223344556677 + 20,)
@@ -210,7 +212,7 @@ def test_the_oldest_launch_is_waited_for_when_there_are_as_many_as_may_be(desk):
 def test_without_slots_all_launches_share_their_arguments(desk):
     x, y = buffers(4096, 4096)
     instances = instances_of(desk, lambda cb: cb.dispatch(desk["saxpy"], 4, 256, args=[y, x, 2.5, 1000]))
-    assert not instances.image.changes
+    assert not instances.template.changes
     memory = instances.shared().memory
     instances.release()
     assert memory.released == 1

@@ -1,4 +1,4 @@
-"""What a program of the HSA backend takes is given back when the program is let go of, without any close."""
+"""What a program of the HSA backend takes is released when the program is dropped, without any close."""
 
 import gc
 import weakref
@@ -20,7 +20,7 @@ def program_with(device, kernels, kind):
 
 
 @pytest.mark.parametrize("kind", ["direct", "slots"])
-def test_a_program_that_is_let_go_of_goes_at_once_and_its_memory_when_its_launches_are_done(small, kernels, kind):
+def test_a_program_that_is_dropped_goes_at_once_and_its_memory_when_its_launches_are_done(small, kernels, kind):
     gc.collect()
     with virtual_runtime("hsa").count_calls() as count:
         cb, x = program_with(small, kernels, kind)

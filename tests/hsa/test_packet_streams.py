@@ -113,9 +113,9 @@ def test_an_indirect_dispatch_is_a_patch_and_a_packet_that_is_not_published_yet(
         "invalid: workgroup_ids 1x1x1",
         "dispatch barrier acquire=agent release=system: fill 256x1x1",
     ]
-    image, _ = desk.lower(recording)
-    (indirect,) = image.indirect
-    header = int.from_bytes(image.kernargs[indirect.address + 16 : indirect.address + 20], "little")
+    template, _ = desk.lower(recording)
+    (indirect,) = template.indirect
+    header = int.from_bytes(template.kernargs[indirect.address + 16 : indirect.address + 20], "little")
     from hipgraph_cb.abi.hsa.aql import AGENT_SCOPE, KERNEL_DISPATCH
     from hipgraph_cb.hsa.packets import header_word
 
@@ -128,9 +128,9 @@ def test_an_indirect_dispatch_at_the_end_waits_for_everything(desk):
 
     x, counts = buffers(4096, 16)
     recording = record(lambda cb: cb.dispatch_indirect(desk["workgroup_ids"], counts.view(0, 12), args=[x]))
-    image, _ = desk.lower(recording)
-    (indirect,) = image.indirect
-    header = int.from_bytes(image.kernargs[indirect.address + 16 : indirect.address + 20], "little")
+    template, _ = desk.lower(recording)
+    (indirect,) = template.indirect
+    header = int.from_bytes(template.kernargs[indirect.address + 16 : indirect.address + 20], "little")
     assert header == header_word(KERNEL_DISPATCH, barrier=True, acquire=AGENT_SCOPE, release=SYSTEM_SCOPE)
 
 
@@ -158,8 +158,8 @@ def test_a_nested_recording_becomes_packets_in_place(desk):
         "dispatch barrier acquire=agent release=agent: fill 64x1x1",
         "dispatch barrier acquire=agent release=system: fill 64x1x1",
     ]
-    image, _ = desk.lower(recording)
-    assert [image.where(packet) for packet in range(len(image.packets))] == [
+    template, _ = desk.lower(recording)
+    assert [template.where(packet) for packet in range(len(template.packets))] == [
         "command 0",
         "command 1, command 0",
         "command 1, command 1",
@@ -179,14 +179,14 @@ def test_an_event_of_another_recording_is_waited_for_by_a_packet(desk):
         "barrier-and acquire=system release=agent",
         "dispatch barrier acquire=agent release=system: fill 64x1x1",
     ]
-    image, _ = desk.lower(recording)
-    assert image.waits == ((0, 1, recording[0].events[0]),)
+    template, _ = desk.lower(recording)
+    assert template.waits == ((0, 1, recording[0].events[0]),)
 
 
 def test_more_events_than_a_packet_names_take_two(desk):
     events = [FakeEvent() for _ in range(6)]
-    image, _ = desk.lower(record(lambda cb: cb.wait_events(events)))
-    assert [(wait.packet, wait.word) for wait in image.waits] == [(0, 1), (0, 2), (0, 3), (0, 4), (0, 5), (1, 1)]
+    template, _ = desk.lower(record(lambda cb: cb.wait_events(events)))
+    assert [(wait.packet, wait.word) for wait in template.waits] == [(0, 1), (0, 2), (0, 3), (0, 4), (0, 5), (1, 1)]
 
 
 def test_a_signal_is_a_packet_and_the_last_packet_has_the_signal_of_the_queue(desk):
@@ -202,8 +202,8 @@ def test_a_signal_is_a_packet_and_the_last_packet_has_the_signal_of_the_queue(de
         "barrier-and barrier acquire=agent",
         "barrier-and barrier release=system",
     ]
-    image, _ = desk.lower(recording)
-    assert [(signal.packet, signal.word) for signal in image.signals] == [(1, 7)]
+    template, _ = desk.lower(recording)
+    assert [(signal.packet, signal.word) for signal in template.signals] == [(1, 7)]
 
 
 def test_a_wait_for_a_signal_of_the_same_recording_is_order_alone(desk):
@@ -215,9 +215,9 @@ def test_a_wait_for_a_signal_of_the_same_recording_is_order_alone(desk):
         cb.wait_events([ready])
         cb.fill_buffer(x, 5)
 
-    image, _ = desk.lower(record(commands))
-    assert image.waits == ()
-    assert len(image.packets) == 3
+    template, _ = desk.lower(record(commands))
+    assert template.waits == ()
+    assert len(template.packets) == 3
 
 
 def test_one_command_after_the_other_for_comparing(desk):
@@ -236,5 +236,5 @@ def test_one_command_after_the_other_for_comparing(desk):
 
 
 def test_an_empty_recording_is_no_packet(desk):
-    image, payload = desk.lower(record(lambda cb: None))
-    assert (len(image.packets), len(image.words), image.kernargs, payload) == (0, 0, b"", b"")
+    template, payload = desk.lower(record(lambda cb: None))
+    assert (len(template.packets), len(template.words), template.kernargs, payload) == (0, 0, b"", b"")

@@ -29,7 +29,7 @@ CHILD = """
 
 @pytest.mark.parametrize("after_fault, told", [("recover", "700 0 0 0 0 700"), ("sticky", "700 700 700 0 700 700")])
 def test_a_fault_is_told_once_or_by_every_call(after_fault, told):
-    """Memory may be given back all the same. The line that says that the GPU is virtual says which of them it is."""
+    """Memory may be released all the same. The line that says that the GPU is virtual says which of them it is."""
     ended = run(CHILD % after_fault)
     assert (ended.returncode, ended.stdout.strip()) == (0, told), ended.stderr
     words = {"recover": "a fault leaves a device that works", "sticky": "after a fault every call fails"}[after_fault]

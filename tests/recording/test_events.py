@@ -94,7 +94,7 @@ def test_a_wait_for_no_events_records_nothing():
     ],
 )
 def test_what_a_recording_asks_of_others_and_leaves_behind(steps, awaited, outcomes):
-    use = record(steps).event_use
+    use = record(steps)._event_use
     assert (use.awaited, use.outcomes) == (awaited, outcomes)
 
 

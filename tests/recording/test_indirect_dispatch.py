@@ -48,9 +48,9 @@ def test_with_the_counts_it_is_the_dispatch_that_was_meant(x, y, counts):
     assert dispatch._replace(**ids) == wanted
 
 
-@pytest.mark.parametrize("style", ["bindings", "pushed"])
+@pytest.mark.parametrize("style", ["bindings", "push_constants"])
 def test_all_styles_of_arguments_are_taken(cb, x, y, counts, style):
-    if style == "pushed":
+    if style == "push_constants":
         cb.push_descriptor_set(0, [y, x])
         cb.push_constants(0, [7, 5])
         cb.dispatch_indirect(saxpy(), counts, 64)

@@ -212,8 +212,8 @@ def test_events_of_a_nested_recording_order_the_outer_one():
     )
     recording = record(".", lambda cb: cb.signal_event(event), run_waits, ".")
     assert recording.dependencies == ((), (0,), (1,), ())
-    assert recording.event_use.awaited == set()
-    assert record(run_waits).event_use.awaited == {0}
+    assert recording._event_use.awaited == set()
+    assert record(run_waits)._event_use.awaited == {0}
     with pytest.raises(FailedPreconditionError, match="execute_commands: event 0 was reset before"):
         record(lambda cb: cb.reset_event(event), run_waits)
 

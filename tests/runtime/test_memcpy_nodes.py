@@ -23,7 +23,7 @@ ACCEPTED = {
 @pytest.fixture
 def memory(hip):
     """16 bytes of a kind."""
-    given_back = []
+    released = []
 
     def make(kind):
         if kind == "pageable":
@@ -32,11 +32,11 @@ def memory(hip):
             address, release = hip.done("hipMalloc", 16), "hipFree"
         else:
             address, release = hip.done("hipHostMalloc", 16, 0), "hipHostFree"
-        given_back.append((release, address))
+        released.append((release, address))
         return address
 
     yield make
-    for release, address in given_back:
+    for release, address in released:
         hip.done(release, address)
 
 

@@ -83,7 +83,7 @@ def test_asking_an_event_spoils_a_global_capture_since_7_2(raw, profile, stream,
     assert raw.hipEventDestroy(event) == 0
 
 
-def test_nodes_that_were_let_go_need_not_be_joined(raw, stream, block):
+def test_dropped_nodes_need_not_be_joined(raw, stream, block):
     other, event = raw.made("hipStreamCreate"), raw.made("hipEventCreate")
     assert raw.hipStreamBeginCapture(stream, GLOBAL) == 0
     first = (ctypes.c_size_t * 1)()

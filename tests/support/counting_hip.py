@@ -43,7 +43,7 @@ class CountingHip(dict):
     """Stands for the functions of hip-python.
 
     Attributes:
-        live: the handles that were handed out and not given back, with what they are.
+        live: the handles that were handed out and not released, with what they are.
         calls: the names of all calls, in order.
         failing: the number of the call that fails, or None. A call that fails does nothing and returns garbage.
         busy: whether streams answer that they are not ready.
@@ -97,7 +97,7 @@ class CountingHip(dict):
 
     def _take_back(self, kind, handle):
         if self.live.get(handle) != kind:
-            raise RuntimeError(f"{kind} {handle:#x} was given back and does not live")
+            raise RuntimeError(f"{kind} {handle:#x} was released and does not live")
         del self.live[handle]
         self._memory.pop(handle, None)
         return (SUCCESS,)

@@ -61,7 +61,7 @@ class HeldLock:
 
 
 class Held:
-    """A function, whose first call with `name` as its first argument waits until it is let go on."""
+    """A function, whose first call with `name` as its first argument waits until it is allowed to go on."""
 
     def __init__(self, function: Callable[..., Any], name: str) -> None:
         self.reached, self.open = threading.Event(), threading.Event()

@@ -39,7 +39,7 @@ class HostDevice(Device):
     limits = None
 
     def synchronize(self, timeout=None):
-        self.check_open("synchronize")
+        self._check_open("synchronize")
 
     def _allocate(self, size, label):
         return HostBuffer(self, size, label)

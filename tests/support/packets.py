@@ -53,10 +53,10 @@ class Desk:
 
     def stream(self, recording, in_order=False):
         """A line for each packet: its header word in words, its kernel, its grid."""
-        image, _payload = self.lower(recording)
-        words = image.words_in_order if in_order else image.words
+        template, _payload = self.lower(recording)
+        words = template.words_in_order if in_order else template.words
         lines = []
-        for word, packet in zip(describe(words), image.packets, strict=True):
+        for word, packet in zip(describe(words), template.packets, strict=True):
             name = self.names.get(int(packet["kernel_object"]))
             grid = "x".join(str(size) for size in packet["grid_size"])
             lines.append(word if name is None else f"{word}: {name} {grid}")

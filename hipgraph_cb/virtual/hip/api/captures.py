@@ -145,7 +145,7 @@ def stream_update_capture_dependencies(
     require(all(node.graph is capture.graph for node in nodes))
     kept = capture.ends[stream]
     if flags == UpdateCaptureDependencies.SET_CAPTURE_DEPENDENCIES:
-        capture.let_go += kept
+        capture.dropped += kept
         kept = []
     capture.ends[stream] = [*kept, *(node for node in nodes if node not in kept)]
 

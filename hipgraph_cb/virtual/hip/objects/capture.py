@@ -24,7 +24,7 @@ class Capture:
         mode: hipStreamCaptureMode: which unsafe calls spoil it (of all threads, of this thread, none).
         thread: the thread that began it.
         ends: for each stream that takes part, the nodes that its next call depends on.
-        let_go: nodes that the caller took out of what a stream depends on; they need not be joined.
+        dropped: nodes that the caller took out of what a stream depends on; they need not be joined.
         owns_graph: the graph began with the capture, and is lost with it.
         is_invalid: a forbidden call was made; the graph is lost.
         shown: an array that a caller was given the address of.
@@ -37,7 +37,7 @@ class Capture:
         self.thread = thread
         self.number = number
         self.ends: dict[Stream, list[Node]] = {origin: []}
-        self.let_go: list[Node] = []
+        self.dropped: list[Node] = []
         self.owns_graph = True
         self.is_invalid = False
         self.shown: object = None
@@ -63,9 +63,9 @@ class Capture:
         ends.extend(node for node in event.captured_nodes if node not in ends)
 
     def is_joined(self) -> bool:
-        """Every node that another stream added last is before an end of the origin, or before a node let go."""
+        """Every node that another stream added last is before an end of the origin, or before a dropped node."""
         reached: set[Node] = set()
-        todo = [*self.ends[self.origin], *self.let_go]
+        todo = [*self.ends[self.origin], *self.dropped]
         while todo:
             node = todo.pop()
             if node not in reached:

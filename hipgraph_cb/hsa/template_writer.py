@@ -9,7 +9,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from hipgraph_cb.abi.hsa.aql import AGENT_SCOPE, BARRIER_AND, INVALID, KERNEL_DISPATCH
-from hipgraph_cb.hsa.packet_template import EventPacket, Image, IndirectPacket, Origins, SlotPointers, SlotTransfer
+from hipgraph_cb.hsa.packet_template import (
+    EventPacket,
+    IndirectPacket,
+    Origins,
+    PacketTemplate,
+    SlotPointers,
+    SlotTransfer,
+)
 from hipgraph_cb.hsa.packets import (
     BODY,
     COMPLETION,
@@ -30,7 +37,7 @@ UNIT = 64
 
 
 class Row(NamedTuple):
-    """What a dispatch packet says, in the order of `packets.DISPATCH_PACKET`; `kernarg` is an offset in the image."""
+    """What a dispatch packet says, in the order of `packets.DISPATCH_PACKET`; `kernarg` counts from its start."""
 
     header: int
     workgroup_size: tuple[int, int, int]
@@ -50,12 +57,12 @@ HEADER = struct.Struct("<I")
 ACQUIRE_AGENT = header_word(0, acquire=AGENT_SCOPE)
 
 
-class ImageWriter:
+class TemplateWriter:
     """Collects the packets of a recording.
 
     Attributes:
         kernargs: the kernel arguments of all packets so far.
-        transfers, relative: as in `Image`.
+        transfers, relative: as in `PacketTemplate`.
     """
 
     def __init__(self) -> None:
@@ -148,7 +155,7 @@ class ImageWriter:
                 self._waits.append(EventPacket(self.packet_count, word, event))
             self._add(BARRIER_AND, NOTHING, scope, command)
 
-    def image(self) -> Image:
+    def template(self) -> PacketTemplate:
         """All of it. A recording without packets has no header words either."""
         if self._signals and self._signals[-1].packet == self.packet_count - 1:
             # the last packet has the signal of the queue
@@ -162,7 +169,7 @@ class ImageWriter:
         for indirect, header in self._indirect:
             HEADER.pack_into(self.kernargs, header, int(words[indirect.packet]) | ACQUIRE_AGENT)
             words[indirect.packet] = words_in_order[indirect.packet] = BODY
-        return Image(
+        return PacketTemplate(
             packets=_joined(self._packets),
             words=words,
             words_in_order=words_in_order,

@@ -21,7 +21,7 @@ NODES = 1_000
 
 
 def figures() -> list[Figure]:
-    result = subprocess.run([sys.executable, "-m", "tests.benchmarks.hip_calls"], stdout=subprocess.PIPE, check=True)
+    result = subprocess.run([sys.executable, "-m", "tests.benchmarks.hip_replay"], stdout=subprocess.PIPE, check=True)
     return [Figure(*row) for row in json.loads(result.stdout)]
 
 

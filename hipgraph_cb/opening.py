@@ -16,6 +16,8 @@ from typing import TYPE_CHECKING
 from hipgraph_cb.errors import FailedPreconditionError, InvalidArgumentError, NotFoundError
 
 if TYPE_CHECKING:
+    from hipgraph_cb.hip.device import HipDevice
+    from hipgraph_cb.hsa.device import HsaDevice
     from hipgraph_cb.runtime.device import Device
     from hipgraph_cb.runtime.program import Program
     from hipgraph_cb.virtual.settings import VirtualSettings
@@ -24,6 +26,7 @@ if TYPE_CHECKING:
 logger = logging.getLogger("hipgraph_cb")
 
 BACKENDS = ("hip", "hsa")
+"""By name; the first is the default. `_class_of` and `virtual_runtime` say what each is made of."""
 VIRTUAL_VARIABLE = "HIPGRAPH_CB_VIRTUAL"
 DEFAULT_VIRTUAL_TARGET = "gfx942"
 KFD_DEVICE = Path("/dev/kfd")
@@ -60,9 +63,10 @@ def open_device(backend: str | None = None, *, device: int = 0, virtual: Virtual
         UnavailableError: a library of the backend is missing.
         HipError, HsaError: the runtime refused.
     """
-    name = "hip" if backend is None else backend
+    name = BACKENDS[0] if backend is None else backend
     if not isinstance(name, str) or name not in BACKENDS:
-        raise InvalidArgumentError("open_device: unknown backend", found=repr(backend), allowed="'hip', 'hsa'")
+        allowed = ", ".join(map(repr, BACKENDS))
+        raise InvalidArgumentError("open_device: unknown backend", found=repr(backend), allowed=allowed)
     if isinstance(device, bool) or not isinstance(device, int) or device < 0:
         raise InvalidArgumentError("open_device: bad device", found=repr(device), allowed="an ordinal: 0, 1, ...")
     choice = process_choice()
@@ -82,13 +86,18 @@ def open_device(backend: str | None = None, *, device: int = 0, virtual: Virtual
         )
     runtime = virtual_runtime(name, virtual) if choice.is_virtual else None
     report = None if runtime is None else runtime.fault_report
-    if name == "hsa":
+    return _class_of(name)(device, is_virtual=choice.is_virtual, fault_report=report)
+
+
+def _class_of(backend: str) -> type[HipDevice] | type[HsaDevice]:
+    """A backend is loaded with its first device."""
+    if backend == "hsa":
         from hipgraph_cb.hsa.device import HsaDevice
 
-        return HsaDevice(device, is_virtual=choice.is_virtual, fault_report=report)
+        return HsaDevice
     from hipgraph_cb.hip.device import HipDevice
 
-    return HipDevice(device, is_virtual=choice.is_virtual, fault_report=report)
+    return HipDevice
 
 
 def load_recording(path: str | os.PathLike[str], device: Device) -> Program:

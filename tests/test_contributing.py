@@ -5,6 +5,7 @@ import pkgutil
 import re
 import subprocess
 import sys
+import textwrap
 from collections import Counter
 from pathlib import Path
 
@@ -58,7 +59,11 @@ def test_nothing_refers_to_what_a_reader_cannot_find() -> None:
 @pytest.mark.parametrize("page", ["CONTRIBUTING.md", "ARCHITECTURE.md"])
 def test_every_path_that_the_pages_name_exists_or_is_made_by_the_recipe(page: str) -> None:
     text = (ROOT / page).read_text()
-    made = {"hipgraph_cb/export/labels.py", "hipgraph_cb/virtual/hip/api/granularity.py"}
+    made = {
+        "hipgraph_cb/export/labels.py",
+        "hipgraph_cb/recording/commands/erase.py",
+        "hipgraph_cb/virtual/hip/api/granularity.py",
+    }
     named = set(re.findall(r"`((?:hipgraph_cb|tests|tools|docs)/[\w./]*)`", text)) - made
     assert len(named) > (20 if page == "CONTRIBUTING.md" else 1)
     assert [name for name in named if not (ROOT / name).exists()] == []
@@ -71,9 +76,14 @@ def test_every_target_of_make_that_the_page_names_exists() -> None:
 
 def recipe(title: str) -> str:
     """The file that a recipe shows."""
+    return pieces(title)[0]
+
+
+def pieces(title: str) -> list[str]:
+    """The file that a recipe shows, and then the code that goes into other files."""
     section = CONTRIBUTING.partition(f"### {title}\n")[2].partition("\n### ")[0]
-    (code,) = re.findall(r"^```python\n(.*?)^```$", section, re.M | re.S)
-    return code
+    found = re.findall(r"^( *)```python\n(.*?)^ *```$", section, re.M | re.S)
+    return [textwrap.dedent(code) for _, code in found]
 
 
 def run(folder: Path, program: str) -> str:
@@ -120,3 +130,72 @@ print(granularity(ctypes.byref(size), properties, 7), granularity(None, properti
 """
     # 1 is hipErrorInvalidValue
     assert run(tmp_path, program) == "0 4096\n1 1 1\n"
+
+
+def test_the_recipe_for_a_command_type_makes_one(tmp_path: Path) -> None:
+    file, method, entries = pieces("A command type")
+    (tmp_path / "erase.py").write_text(file)
+    program = f"""
+from __future__ import annotations
+import numpy as np
+from erase import Erase, make_erase
+from hipgraph_cb import CommandBuffer, Recording, Slot, open_device
+from hipgraph_cb.errors import HipGraphError
+from hipgraph_cb.hip.node_kinds import NODE_KINDS, NodeKind
+from hipgraph_cb.hip.node_parameters import memset_block, memset_images
+from hipgraph_cb.hip.stream_replay import STREAM_CALLS
+from hipgraph_cb.hsa.lowering import PACKET_STEPS
+from hipgraph_cb.recording.commands import Fill
+
+{method}
+CommandBuffer.erase_buffer = erase_buffer
+
+
+def recorded(x):
+    with CommandBuffer(binding_capacity=1) as cb:
+        cb.erase_buffer(x.view(0, 0), 1)
+        cb.erase_buffer(x.view(2, 3), 7, label="wipe")
+        cb.erase_buffer(Slot(0, 6, 2), 9)
+        try:
+            cb.erase_buffer(x, 256)
+        except HipGraphError as error:
+            print(type(error).__name__, error.what)
+    return cb.recording
+
+
+def replayed(device, **options):
+    x = device.from_host(np.zeros(8, np.uint8), "x")
+    with device.program(recorded(x)) as program:
+        program.replay(bindings=[x], **options)
+        device.synchronize()
+    return x.to_host().tolist()
+
+
+with open_device("hip") as hip, open_device("hsa") as hsa:
+    for device in (hip, hsa):
+        try:
+            replayed(device)
+        except HipGraphError as error:
+            print(error.what)
+{textwrap.indent(entries, "    ")}
+    print(replayed(hip), replayed(hip, mode="stream"), replayed(hsa))
+    recording = recorded(hsa.allocate(8))
+    recording.save("{tmp_path}/a.hgcb")
+    print(Recording.load("{tmp_path}/a.hgcb") == recording)
+    print('"byte": 7' in recording.to_json(), "0 erase" in recording.to_dot())
+    print(len(recording.hazards()), [command.byte for command in recording])
+"""
+    lines = run(tmp_path, program).splitlines()
+    refused = ["OutOfRangeError byte is out of range"]
+    assert lines == [
+        *refused,
+        "program: the hip backend cannot run erase_buffer",
+        *refused,
+        "program: the hsa backend cannot run erase_buffer",
+        *refused * 3,
+        " ".join(["[0, 0, 7, 7, 7, 0, 9, 9]"] * 3),
+        *refused,
+        "True",
+        "True True",
+        "0 [7, 9]",
+    ]

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from hipgraph_cb import samples
 from hipgraph_cb.cli.output import say, say_json
 from hipgraph_cb.files import write_text
-from hipgraph_cb.opening import open_device
+from hipgraph_cb.opening import BACKENDS, open_device
 
 if TYPE_CHECKING:
     from hipgraph_cb.recording.command_buffer import CommandBuffer
@@ -40,7 +40,7 @@ class Report:
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--backend", choices=["hip", "hsa"], default=None, help="which backend replays (default: hip)")
+    parser.add_argument("--backend", choices=BACKENDS, help="which backend replays (default: hip)")
     parser.add_argument("--device", type=int, default=0, help="ordinal of the device (default: 0)")
     parser.add_argument("--count", type=_positive, default=100_000, help="elements of each array (default: 100000)")
     parser.add_argument(

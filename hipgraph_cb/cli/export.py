@@ -13,6 +13,7 @@ from hipgraph_cb.capture.capture import Capture
 from hipgraph_cb.capture.hgcb import load
 from hipgraph_cb.cli.output import say, say_json
 from hipgraph_cb.files import write_text
+from hipgraph_cb.opening import BACKENDS, open_device
 from hipgraph_cb.recording.dependencies import JoinPolicy
 from hipgraph_cb.recording.formats import TextFormat, find, text_formats
 
@@ -41,7 +42,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         metavar="FILE",
         help="also write what hipGraphDebugDotPrint draws of the real graph (needs a device)",
     )
-    parser.add_argument("--backend", choices=("hip", "hsa"), help="which backend measures (default: hip)")
+    parser.add_argument("--backend", choices=BACKENDS, help="which backend measures (default: hip)")
     parser.add_argument("--device", type=int, default=0, help="ordinal of the device that measures (default: 0)")
     parser.add_argument("--repeats", type=int, default=10, help="how many replays are measured (default: 10)")
 
@@ -73,7 +74,6 @@ def _text(format: TextFormat, capture: Capture, options: argparse.Namespace) -> 
 
 def _runtime_dot(capture: Capture, options: argparse.Namespace) -> str:
     from hipgraph_cb.capture.session import Session
-    from hipgraph_cb.opening import open_device
 
     with open_device(options.backend, device=options.device) as device, Session(capture, device) as session:
         if session.slots:
@@ -84,7 +84,6 @@ def _runtime_dot(capture: Capture, options: argparse.Namespace) -> str:
 
 def _profile(capture: Capture, options: argparse.Namespace) -> Profile:
     from hipgraph_cb.capture.session import Session
-    from hipgraph_cb.opening import open_device
 
     with open_device(options.backend, device=options.device) as device, Session(capture, device) as session:
         session.restore()

@@ -21,12 +21,10 @@ from hipgraph_cb.cli.progress import Progress
 from hipgraph_cb.code_object.verify import verify
 from hipgraph_cb.errors import CheckFailedError, NotFoundError
 from hipgraph_cb.files import read_file
-from hipgraph_cb.opening import open_device
+from hipgraph_cb.opening import BACKENDS, open_device
 
 if TYPE_CHECKING:
     from hipgraph_cb.runtime.device import Device
-
-BACKENDS = ("hip", "hsa")
 
 
 def configure(parser: argparse.ArgumentParser) -> None:

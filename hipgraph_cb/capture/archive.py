@@ -30,7 +30,7 @@ MANIFEST = "manifest.json"
 BLOBS = "blobs/"
 
 LARGEST_FILE = (1 << 32) - 1
-"""Bytes: beyond, a ZIP archive needs 64-bit fields, which this form has not."""
+"""Bytes: beyond, a ZIP archive needs 64-bit fields, which this form does not have."""
 LARGEST_MANIFEST = 1 << 26
 """Bytes: some 200 000 commands."""
 MOST_ENTRIES = (1 << 16) - 2
@@ -51,13 +51,13 @@ class _Entry(NamedTuple):
     size: int
 
     def local(self) -> bytes:
-        """What stands in front of the content."""
+        """What is in front of the content."""
         name = self.name.encode("ascii")
         head = _LOCAL.pack(b"PK\3\4", _VERSION, 0, 0, 0, _DATE, self.crc, self.size, self.size, len(name), 0)
         return head + name
 
     def central(self, offset: int) -> bytes:
-        """The line of the directory for an entry whose local header stands at `offset`."""
+        """The line of the directory for an entry whose local header is at `offset`."""
         name = self.name.encode("ascii")
         versions = (_MADE_BY, _VERSION)
         sizes = (self.crc, self.size, self.size, len(name))
@@ -65,7 +65,7 @@ class _Entry(NamedTuple):
 
 
 def write_archive(path: Path, manifest: bytes, blobs: Mapping[str, bytes]) -> None:
-    """Write a capture file; whoever opens `path` sees the old file or the whole new one.
+    """Write a capture file; anyone who opens `path` sees the old file or the whole new one.
 
     Args:
         blobs: content by its SHA-256 in hexadecimal.

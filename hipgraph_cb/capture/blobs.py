@@ -33,7 +33,7 @@ class Blobs:
         """
         data = self.contents.get(digest) if isinstance(digest, str) else None
         if data is None:
-            raise NotFoundError("the manifest names a blob that the file has not", found=repr(digest)[:80])
+            raise NotFoundError("the manifest names a blob that the file does not have", found=repr(digest)[:80])
         self._unused.discard(str(digest))
         return data
 

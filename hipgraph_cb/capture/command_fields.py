@@ -20,7 +20,7 @@ class ComparedField(NamedTuple):
     Attributes:
         what: what it is, for people.
         value: what counts, without the id of a resource.
-        resource: the id that counts besides, or None.
+        resource: the id that counts too, or None.
         text: the value, for people.
     """
 
@@ -31,7 +31,7 @@ class ComparedField(NamedTuple):
 
 
 def compared_fields(recording: Recording, command: Command) -> list[ComparedField]:
-    """All fields of a command but its label. Two commands with equal ones, ids mapped, do the same."""
+    """All fields of a command except its label. Two commands with equal ones, ids mapped, do the same."""
     return list(_compared_fields(recording, command))
 
 

@@ -83,7 +83,7 @@ FORMS: Mapping[str, Form] = {
     "event": _plain(_ID),
     "events": _plain(partial(tuple_of, _ID)),
 }
-"""By the kind of a field. Fields stand in the order of the type."""
+"""By the kind of a field. Fields are in the order of the type."""
 
 
 def _form(kind: CommandType, field: Field) -> Form:

@@ -1,7 +1,7 @@
 """What changed between two recordings.
 
 Commands are aligned by content, in two steps. First by what is left when resource ids are taken away, for an id counts
-first uses and shifts with every new buffer. The commands that are alike then tell which buffer of one recording is
+first uses and shifts with every new buffer. The commands that are the same then show which buffer of one recording is
 which of the other, and whatever contradicts that is a change too. Labels never count.
 """
 
@@ -25,7 +25,7 @@ CAREFUL = 2000
 
 NEAR = 32
 RUN = 4
-"""A change is over where `RUN` commands are alike again, at most `NEAR` commands further on."""
+"""A change is over where `RUN` commands are the same again, at most `NEAR` commands further on."""
 
 Pairs = list[tuple[int, int]]
 
@@ -262,7 +262,7 @@ def _listed(indices: set[int]) -> str:
 
 
 def _align(before: _Side, after: _Side) -> Pairs:
-    """Which command became which: those alike, then those of one kind between them."""
+    """Which command became which: those that are the same, then those of one kind between them."""
     last, other_last = len(before.keys), len(after.keys)
     tail: Pairs = []
     while min(last, other_last) > 0 and before.keys[last - 1] == after.keys[other_last - 1]:
@@ -274,17 +274,17 @@ def _align(before: _Side, after: _Side) -> Pairs:
         while first < last and second < other_last and before.keys[first] == after.keys[second]:
             pairs.append((first, second))
             first, second = first + 1, second + 1
-        alike = _next_alike(before.keys[first : first + NEAR + RUN], after.keys[second : second + NEAR + RUN])
-        if alike is None:
+        same = _next_same(before.keys[first : first + NEAR + RUN], after.keys[second : second + NEAR + RUN])
+        if same is None:
             break
-        pairs += _matched(before, after, range(first, first + alike[0]), range(second, second + alike[1]))
-        first, second = first + alike[0], second + alike[1]
+        pairs += _matched(before, after, range(first, first + same[0]), range(second, second + same[1]))
+        first, second = first + same[0], second + same[1]
     pairs += _matched(before, after, range(first, last), range(second, other_last))
     return pairs + tail[::-1]
 
 
-def _next_alike(before: Sequence[Hashable], after: Sequence[Hashable]) -> tuple[int, int] | None:
-    """Where two sequences that begin differently are alike again for a while: the least that is skipped, or None.
+def _next_same(before: Sequence[Hashable], after: Sequence[Hashable]) -> tuple[int, int] | None:
+    """Where two sequences that begin differently are the same again for a while: the least that is skipped, or None.
 
     Between two versions of a recording most changes are few commands long. Skipping them one by one takes time in
     proportion, where `difflib` takes time by how often commands are repeated, and takes one repetition for another.

@@ -23,7 +23,7 @@ from hipgraph_cb.recording.resources import Slot
 
 Contents = Mapping[Key, bytes]
 Progress = Callable[[int, int], None]
-"""Is told how many commands are done, and of how many."""
+"""Gets how many commands are done, and of how many."""
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,7 @@
 """The JSON of a manifest: one text for one value, and reading that takes nothing on trust.
 
 The text is what `json.dumps` makes with sorted keys, no spaces and ASCII only. Anything else is refused, so a document
-has no room for a key that stands twice, a number written another way, or whatever two readers may read differently.
+has no room for a key that is there twice, a number written another way, or whatever two readers may read differently.
 """
 
 from __future__ import annotations

@@ -132,7 +132,7 @@ class Expected:
 
 
 def elements(data: Any, dtype: str) -> Any:
-    """Bytes as values of a declared type; bfloat16, which numpy has not, as float32 of the same value."""
+    """Bytes as values of a declared type; bfloat16, which numpy does not have, as float32 of the same value."""
     import numpy
 
     if dtype == "bfloat16":

@@ -69,12 +69,12 @@ def _check_as_loaded(recording: Recording, size: int) -> None:
 
 
 def _most_steps(size: int) -> int:
-    """What a manifest of this size may ask of whoever reads it; a fill takes some 100 bytes, its execution one step."""
+    """What a manifest of this size may cost its reader; a fill takes some 100 bytes, its execution one step."""
     return min(MOST_COMMANDS, LEAST_STEPS + STEPS_PER_BYTE * size)
 
 
 def _write_body(recording: Recording, blobs: Blobs) -> dict[str, Any]:
-    """What a recording says beside its resources."""
+    """What a recording says apart from its resources."""
     deepest = max((group.depth for group in recording.groups), default=0)
     if deepest > DEEPEST_GROUP:
         raise UnimplementedError(
@@ -193,7 +193,7 @@ def _read_resources(values: list[Any], blobs: Blobs) -> ResourceTable:
     whole = replace(table, recordings=nested)
     kinds = (whole.buffers, whole.executables, whole.events, whole.recordings)
     if len({id for entries in kinds for id in entries}) != sum(map(len, kinds)):
-        raise InvalidArgumentError("one id stands for two resources")
+        raise InvalidArgumentError("one id names two resources")
     return whole
 
 
@@ -262,7 +262,7 @@ def _read_recording(
     )
     found = sum(map(len, (resources.buffers, resources.executables, resources.events, resources.recordings)))
     if found != len(used):
-        raise InvalidArgumentError("a nested recording uses what does not stand before it", found=str(used[:16]))
+        raise InvalidArgumentError("a nested recording uses what is not before it", found=str(used[:16]))
     return RecordingEntry(_id(id), optional(text, name), _read_body(body, resources, blobs))
 
 

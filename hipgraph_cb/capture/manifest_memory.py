@@ -97,7 +97,7 @@ def _read_key(place: Any, recording: Recording) -> Key:
         return Slot(slot)
     (buffer,) = fields(place, "buffer")
     if number(buffer) not in recording.resources.buffers:
-        raise InvalidArgumentError("contents of a buffer that the recording has not", found=str(buffer))
+        raise InvalidArgumentError("contents of a buffer that the recording does not have", found=str(buffer))
     return int(buffer)
 
 

@@ -25,7 +25,7 @@ def given_contents(recording: Recording, given: Any) -> dict[Key, bytes]:
 
     Raises:
         NotFoundError: a key that names nothing of the recording.
-        InvalidArgumentError: no host data, or as many bytes as the buffer has not.
+        InvalidArgumentError: no host data, or another number of bytes than the buffer has.
     """
     found = {key: host_bytes(value, f"contents of {name(recording, key)}") for key, value in _pairs(recording, given)}
     for key, data in found.items():

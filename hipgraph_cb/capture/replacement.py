@@ -24,7 +24,7 @@ def with_kernel(
     Executables that no dispatch needs any more are left out.
 
     Returns:
-        The recording, and what differs between the kernels besides their signature, a line each.
+        The recording, and what differs between the kernels, their signature apart, a line each.
 
     Raises:
         NotFoundError: nothing dispatches such a kernel, or the code object has none of that name.

@@ -135,7 +135,7 @@ class Session:
 
     @property
     def program(self) -> Program:
-        """All commands; made when it is first asked for."""
+        """All commands; made when it is first used."""
         if self._program is None:
             self._program = self.device.program(self.recording)
         return self._program

@@ -1,7 +1,7 @@
 """A recording in Graphviz's language.
 
 Node `c3` is command 3, so the names stay the same whatever the join policy is; joins are `j0`, `j1`, ... Commands of
-one layer share a rank, those of a debug group a box. The commands of a nested recording stand in a box of their own:
+one layer share a rank, those of a debug group a box. The commands of a nested recording are in a box of their own:
 those of command 3 are `c3_c0`, `c3_c1`, ..., they start behind `c3`, and what waits for them hangs on `c3_end`.
 Edges of events are dotted, inferred ones dashed; a red line joins two commands that certainly miss a barrier.
 Labels are plain quoted text: what users and code objects put into names cannot break out.

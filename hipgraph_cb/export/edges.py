@@ -19,7 +19,7 @@ class EdgeKind(Enum):
     """Why a command waits.
 
     BARRIER: a barrier, or the start or end of a nested recording. EVENT: it is, or it waits for, a signal, a wait or a
-    reset. INFERRED: both touch the same bytes; in a recording with events these are not told apart from barriers.
+    reset. INFERRED: both touch the same bytes; in a recording with events these are not distinguished from barriers.
     """
 
     BARRIER = "barrier"
@@ -58,7 +58,7 @@ def edge_kind(recording: Recording, source: str, target: str) -> EdgeKind:
 
 
 def drawn_hazards(recording: Recording) -> Iterator[DrawnHazard]:
-    """The certain ones of what `Recording.hazards` tells.
+    """The certain ones of those that `Recording.hazards` finds.
 
     Where kernels do not state their accesses, any two that share a buffer are a possible hazard: drawn, they would hide
     the graph.

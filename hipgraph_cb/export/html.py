@@ -85,7 +85,7 @@ def _nodes(recording: Recording, join: JoinPolicy) -> tuple[list[dict[str, Any]]
 
 
 class LayerNumbers:
-    """Which layer of its recording a command stands in."""
+    """Which layer of its recording a command is in."""
 
     def __init__(self) -> None:
         self._numbers: dict[int, dict[int, int]] = {}

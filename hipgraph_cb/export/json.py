@@ -1,8 +1,8 @@
 """A recording as JSON, for tools. The layout has a version; within one version, fields are only added.
 
-Bytes are hexadecimal, in the order in which they lie in memory. Places are `{"buffer": id, "offset", "length"}` or
+Bytes are hexadecimal, in the order of memory. Places are `{"buffer": id, "offset", "length"}` or
 `{"slot": index, "offset", "length"}`, with a length of null where the binding table sets the end. Nested recordings
-stand under "recordings", whole, with the resource ids of the outermost one; "bindings" says what their slots are.
+are under "recordings", whole, with the resource ids of the outermost one; "bindings" says what their slots are.
 """
 
 from __future__ import annotations

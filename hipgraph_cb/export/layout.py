@@ -1,7 +1,7 @@
-"""Where the nodes of a drawing stand: layer under layer, all nodes of one size.
+"""Where the nodes of a drawing are: layer under layer, all nodes of one size.
 
 The layers are known, so no search for ranks is needed. A wide layer is broken into rows. Within a layer, commands with
-dependencies of their own stand near what they wait for.
+dependencies of their own are near what they wait for.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ def place_nodes(layers: Sequence[Sequence[int]], dependencies: Sequence[Sequence
     """Lay out nodes 0 to n - 1.
 
     Args:
-        layers: the nodes of each layer; every node stands in one.
+        layers: the nodes of each layer; every node is in one.
         dependencies: for each node those it waits for, all in earlier layers.
     """
     places = [(0, 0)] * len(dependencies)

@@ -14,9 +14,11 @@ from hipgraph_cb.version import __version__ as __version__
 
 if TYPE_CHECKING:
     from hipgraph_cb.capture.expected import Expected as Expected
+    from hipgraph_cb.compiler.compile import compile as compile
     from hipgraph_cb.errors import AlreadyExistsError as AlreadyExistsError
     from hipgraph_cb.errors import CancelledError as CancelledError
     from hipgraph_cb.errors import CheckFailedError as CheckFailedError
+    from hipgraph_cb.errors import CompileError as CompileError
     from hipgraph_cb.errors import DataLossError as DataLossError
     from hipgraph_cb.errors import DeadlineExceededError as DeadlineExceededError
     from hipgraph_cb.errors import FailedPreconditionError as FailedPreconditionError
@@ -67,6 +69,7 @@ _HOMES = {
     "CancelledError": "hipgraph_cb.errors",
     "CheckFailedError": "hipgraph_cb.errors",
     "CommandBuffer": "hipgraph_cb.recording.command_buffer",
+    "CompileError": "hipgraph_cb.errors",
     "DataLossError": "hipgraph_cb.errors",
     "NoSuchIndexError": "hipgraph_cb.errors",
     "MissingFileError": "hipgraph_cb.errors",
@@ -103,6 +106,7 @@ _HOMES = {
     "UnavailableError": "hipgraph_cb.errors",
     "UnimplementedError": "hipgraph_cb.errors",
     "VirtualSettings": "hipgraph_cb.virtual.settings",
+    "compile": "hipgraph_cb.compiler.compile",
     "load_recording": "hipgraph_cb.opening",
     "open_device": "hipgraph_cb.opening",
 }
@@ -115,6 +119,7 @@ __all__ = [
     "CancelledError",
     "CheckFailedError",
     "CommandBuffer",
+    "CompileError",
     "DataLossError",
     "DeadlineExceededError",
     "Device",
@@ -152,6 +157,7 @@ __all__ = [
     "UnimplementedError",
     "VirtualSettings",
     "__version__",
+    "compile",
     "load_recording",
     "open_device",
 ]

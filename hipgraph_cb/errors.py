@@ -67,6 +67,10 @@ class InvalidArgumentError(HipGraphError, ValueError):
     status = "INVALID_ARGUMENT"
 
 
+class CompileError(InvalidArgumentError):
+    """A source that the compiler refuses. `detail` has what it says."""
+
+
 class DeadlineExceededError(HipGraphError, TimeoutError):
     """A wait that took longer than it may; also a `TimeoutError`."""
 

@@ -15,6 +15,7 @@ from hipgraph_cb.errors import HipGraphError
 
 SUBCOMMANDS = {
     "doctor": "report versions, the HIP library in use, devices and what the virtual device approximates",
+    "compile": "build a code object from HIP C++, OpenCL C, plain C or assembly, with the machine's compiler",
     "inspect": "print target, kernels, arguments and resources of a code object, and what is wrong with it",
     "bench": "measure which join between layers is best on this device, and print which to set",
     "demo": "record update -> dispatch -> dispatch -> copy, replay it for three inputs, check each against numpy",

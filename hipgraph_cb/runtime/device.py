@@ -160,6 +160,27 @@ class Device(ArrayCreation):
             # What else the file holds is not kept.
             return self._load(replace(verified, container=None), label)
 
+    def compile(
+        self,
+        source: str | os.PathLike[str],
+        *,
+        language: str | None = None,
+        options: Sequence[str] = (),
+        debug: bool = True,
+        label: str | None = None,
+    ) -> Executable:
+        """Compile a kernel source for this device with the machine's compiler, and load it.
+
+        Arguments and errors are those of `hipgraph_cb.compile` and of `load`.
+        """
+        from hipgraph_cb.compiler.compile import compile
+
+        self._check_open("compile")
+        data = compile(source, target=self.target, language=language, options=options, debug=debug)
+        if label is None and not (language is not None and isinstance(source, str)):
+            label = file_path(source, "compile").name
+        return self.load(data, label)
+
     def command_buffer(
         self,
         label: str | None = None,

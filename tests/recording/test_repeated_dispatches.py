@@ -142,7 +142,7 @@ def test_shapes_are_right_whether_they_are_remembered_or_not(cb, saxpy, x, y):
 def test_types_that_change_between_calls_are_looked_at_each_time(cb, saxpy, x, y):
     for number in (1.5, 2, 2.5, 3):
         cb.dispatch(saxpy, 4, 256, args=[x, y, number, 7])
-        for wrong in ([np.float64(number), 7], [number, np.uint64(7)], [number, 7.0]):
+        for wrong in ([np.zeros(2, np.float32), 7], [number, np.uint64(1 << 40)], [number, 7.0]):
             with pytest.raises(InvalidArgumentError, match="does not fit"):
                 cb.dispatch(saxpy, 4, 256, args=[x, y, *wrong])
     cb.end()

@@ -62,7 +62,7 @@ class PlaceExtents:
         if not len(self._in_slots):
             return self._fixed
         addresses, lengths = self._fixed.addresses.copy(), self._fixed.lengths.copy()
-        bases = _by_number({slot: each.buffer.address + each.offset for slot, each in slots.items()}, self._slots)
+        bases = _by_number({slot: each.buffer.bound_address + each.offset for slot, each in slots.items()}, self._slots)
         rests = _by_number({slot: each.length for slot, each in slots.items()}, self._slots)[self._slots]
         addresses[self._in_slots] = _sums(bases[self._slots], self._offsets)
         rest = np.where(rests > self._offsets, rests - self._offsets, np.uint64(0))

@@ -26,6 +26,11 @@ class ForeignBuffer(OwnedBuffer):
         self.check_there()
         return self._address
 
+    @property
+    def bound_address(self) -> int:
+        self.check_there()
+        return self._address
+
     @abstractmethod
     def check_there(self) -> None:
         """Check that the memory still exists, also after `close()`: programs may still use it.

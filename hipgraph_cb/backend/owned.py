@@ -37,6 +37,11 @@ class OwnedBuffer(Buffer):
         super().__init__(device, size, address, label)
         self.handle: Handle | None = handle
 
+    @property
+    def bound_address(self) -> int:
+        """The device address, for a program that holds the handle: closing the buffer changes nothing for it (R5)."""
+        return self._address
+
     def _check_open(self, action: str) -> None:
         """As the base says. A `__del__` may run after the collector has released the memory."""
         self.held(action)

@@ -21,6 +21,7 @@ from hipgraph_cb.backend.resources import BoundResources
 from hipgraph_cb.backend.supported import check_supported
 from hipgraph_cb.backend.watching import replay_checked
 from hipgraph_cb.backend.write_sets import Watched
+from hipgraph_cb.errors import FailedPreconditionError
 from hipgraph_cb.recording.bindings import resolve
 from hipgraph_cb.runtime.calls import Calls
 from hipgraph_cb.runtime.program import Program
@@ -133,6 +134,8 @@ class BackendProgram(Program, Generic[QueueKind, NeedsKind, EventKind]):
         try:
             if needs.is_retired:
                 raise self._closed_error("replay")
+            if queue.lock.locked() or self._rebinding.locked():
+                self._refuse_to_wait_for_itself("replay", queue)
             self._enqueue(queue, bindings, mode)
         finally:
             needs.calls.remove(thread)
@@ -151,11 +154,24 @@ class BackendProgram(Program, Generic[QueueKind, NeedsKind, EventKind]):
         try:
             if needs.is_retired:
                 raise self._closed_error(action)
+            self._refuse_to_wait_for_itself(action, queue)
             yield queue
         finally:
             needs.calls.remove(thread)
             queue.calls.remove(thread)
             self._was_closed_meanwhile(queue)
+
+    def _refuse_to_wait_for_itself(self, action: str, queue: QueueKind) -> None:
+        """Refuse a call that a finalizer or signal handler makes in the middle of one which has to end first."""
+        thread = get_ident()
+        held = ((queue.lock, queue.calls), (self._rebinding, self._needs.calls))
+        if any(lock.locked() and calls.count(thread) > 1 for lock, calls in held):
+            raise FailedPreconditionError(
+                f"{action}: this thread is in the middle of a replay",
+                where=self.describe(),
+                found="a call by a finalizer or signal handler, which interrupts the one that it would wait for",
+                next_step="let the finalizer or handler note what is to be done, and do it after the replay",
+            )
 
     def _was_closed_meanwhile(self, queue: QueueKind) -> None:
         """Let go what was closed during a call, so far as nothing else uses it."""

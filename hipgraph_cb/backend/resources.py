@@ -68,7 +68,7 @@ class BoundResources(Generic[ExecutableKind]):
         if isinstance(place, Range):
             return self.addresses[place.resource] + place.offset, place.length
         part = slots[place.slot].part(place)
-        return part.buffer.address + part.offset, part.length
+        return part.buffer.bound_address + part.offset, part.length
 
     def of(self, recording: Recording) -> dict[int | str, Any]:
         """The same objects as substitutes for a program of another recording over this resource table."""

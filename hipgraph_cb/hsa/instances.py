@@ -47,7 +47,7 @@ class PointerPatch:
         addresses = np.zeros(self._count, np.uint64)
         for slot, bound in table.items():
             if slot < self._count:
-                addresses[slot] = bound.buffer.address + bound.offset
+                addresses[slot] = bound.buffer.bound_address + bound.offset
         kernargs.view(np.uint64)[self._words] = addresses[self._slots] + self._offsets
         for position, slot, offset in zip(*self._unaligned, strict=True):
             write_pointer(kernargs.data, position, int(addresses[slot]) + offset)

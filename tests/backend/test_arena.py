@@ -16,7 +16,7 @@ SIZES = ((2, 1, 1), (64, 1, 1), 0)
 
 
 def bound(address, offset=0, length=64):
-    return BoundRange(SimpleNamespace(address=address), offset, length)
+    return BoundRange(SimpleNamespace(bound_address=address), offset, length)
 
 
 def dispatch(pointers, kernarg=bytes(24)):

@@ -69,7 +69,7 @@ class Buffer:
 
     def __init__(self, size: int, address: int) -> None:
         self.size = self.length = size
-        self.address, self.offset = address, 0
+        self.bound_address, self.offset = address, 0
         self.label, self.closed, self.buffer = None, False, self
 
 

@@ -100,6 +100,38 @@ def test_an_executable_may_be_closed_before_the_replay_that_needs_its_kernels(de
     assert x.to_host(np.uint32).tolist() == y.to_host(np.uint32).tolist() == [0, 1, 2, 3]
 
 
+def bound_to(device, kernels, source):
+    """A program that reads a slot by a kernel and by a copy, and its target."""
+    target = device.from_host(np.zeros(8, np.uint32))
+    with device.command_buffer(binding_capacity=1) as cb:
+        arguments = {"bindings": [Slot(0), target], "constants": [2, 1]}
+        cb.dispatch(kernels["scale_and_offset"], 1, **arguments)
+        cb.copy_buffer(Slot(0), target.view(16, 16))
+    return cb, target
+
+
+@pytest.mark.parametrize(("first", "later"), [("graph", "graph"), ("stream", "graph"), ("graph", "stream")])
+def test_a_buffer_that_stays_bound_may_be_closed(device, kernels, first, later):
+    """A later replay may make what it launches again: a graph that is made late, arguments for one more in flight."""
+    source = device.from_host(np.arange(1, 5, dtype=np.uint32))
+    cb, target = bound_to(device, kernels, source)
+    with held_work(device):
+        cb.replay(bindings=[source], mode=first)
+        source.close()
+        cb.replay(mode=later)
+        cb.replay(mode=later)
+    assert target.to_host(np.uint32).tolist() == [3, 5, 7, 9, 1, 2, 3, 4]
+
+
+def test_a_program_with_a_closed_buffer_in_a_slot_is_timed(device, kernels):
+    source = device.from_host(np.arange(1, 5, dtype=np.uint32))
+    cb, target = bound_to(device, kernels, source)
+    cb.replay(bindings=[source])
+    source.close()
+    cb.program.profile()
+    assert target.to_host(np.uint32).tolist() == [3, 5, 7, 9, 1, 2, 3, 4]
+
+
 def every_command(device, kernels, target):
     """A command buffer with all kinds of commands, and a slot."""
     event, counts = device.event(), device.from_host(np.array([1, 1, 1], np.uint32))

@@ -140,7 +140,7 @@ class Queue:
 
 class Buffer:
     def __init__(self, address):
-        self.address = address
+        self.bound_address = address
 
 
 def instances_of(desk, fill):

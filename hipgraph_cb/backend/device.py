@@ -12,6 +12,7 @@ from typing import Any, TypeVar
 
 from hipgraph_cb.backend.absence import Absence
 from hipgraph_cb.backend.address_map import AddressMap
+from hipgraph_cb.backend.collected import finalizer, release_collected
 from hipgraph_cb.backend.launch import QueueLaunch
 from hipgraph_cb.backend.lifetime import Backlog, ReleasingApi
 from hipgraph_cb.backend.queue import LaunchQueue, seconds
@@ -55,8 +56,8 @@ class BackendDevice(Device):
         self.queues: list[LaunchQueue] = []
         self._children: weakref.WeakValueDictionary[int, Resource] = weakref.WeakValueDictionary()
         self._numbers = itertools.count()
-        self._drain = weakref.finalize(self, _drain, self.queues, self.backlog)
-        self._drain.atexit = False
+        self._drain = finalizer(self, _drain, self.queues, self.backlog)
+        release_collected()
 
     def take_away(self, absence: Absence) -> None:
         """The runtime's threads have ended or will: nothing more is done, waited for or released."""
@@ -68,6 +69,7 @@ class BackendDevice(Device):
         if self.absence is not None:
             self.absence.refuse(action)
         super()._check_open(action)
+        release_collected()
 
     def synchronize(self, timeout: float | None = None) -> None:
         if self.absence is not None:
@@ -101,6 +103,7 @@ class BackendDevice(Device):
         if self.absence is not None:
             self._closed = True
             return
+        release_collected()
         failure: HipGraphError | None = None
         try:
             self._wait(self.timeout)

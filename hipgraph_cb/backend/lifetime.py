@@ -6,10 +6,11 @@ and so is memory that it was bound to before. Each sweep releases what is done. 
 
 from __future__ import annotations
 
-import weakref
 from collections import deque
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Protocol
+
+from hipgraph_cb.backend.collected import finalizer, release_when_safe
 
 if TYPE_CHECKING:
     from hipgraph_cb.backend.absence import Absence
@@ -32,23 +33,19 @@ class ReleasingApi(Protocol):
 
 
 class Handle:
-    """Owns one object of the runtime, and releases it once: by `release()`, or when its last owner is collected.
-
-    At interpreter exit nothing is released: the end of the process does that, and the library may be unloaded.
+    """Owns one object of the runtime, and releases it once: by `release()`, or when its last owner is gone.
 
     Args:
         native: the object or address, as the function that releases it takes it.
         release_function: the name of that function.
-        keep: something in host memory that the runtime may read while the object lives.
+        keep: something in host memory that the runtime may read until the object is released.
     """
 
-    __slots__ = ("__weakref__", "_finalizer", "_keep", "native")
+    __slots__ = ("__weakref__", "_finalizer", "native")
 
     def __init__(self, api: ReleasingApi, native: Any, release_function: str, keep: object = None) -> None:
         self.native = native
-        self._keep = keep
-        self._finalizer = weakref.finalize(self, api.release, release_function, native)
-        self._finalizer.atexit = False
+        self._finalizer = finalizer(self, _release, api, release_function, native, keep)
 
     @property
     def is_alive(self) -> bool:
@@ -59,13 +56,17 @@ class Handle:
         self._finalizer()
 
 
+def _release(api: ReleasingApi, function: str, native: Any, _keep: object) -> None:
+    api.release(function, native)
+
+
 class Borrowed(Handle):
     """Keeps memory of another library alive, and releases nothing."""
 
-    __slots__ = ()
+    __slots__ = ("_keep",)
 
     def __init__(self, owner: object) -> None:
-        self._keep = owner
+        self._keep: object = owner
 
     @property
     def is_alive(self) -> bool:
@@ -115,9 +116,9 @@ class Backlog:
         return len(self._waiting)
 
     def retire_needs(self, needs: Needs) -> None:
-        """Retire what a program needs, when it is closed or collected."""
+        """Retire what a program needs, when it is closed or collected. From then on no call may begin to use it."""
         needs.is_retired = True
-        self.retire(needs)
+        release_when_safe(self.retire, needs)
 
     def retire(self, retired: Retired) -> None:
         """Release `retired` now if its launches are done, else at a later sweep.

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from functools import cached_property
 from typing import TYPE_CHECKING, cast
 
+from hipgraph_cb.cached import cached_property
 from hipgraph_cb.recording.commands import type_of
 from hipgraph_cb.recording.commands.execute import ExecuteCommands, substitute
 from hipgraph_cb.recording.events import EventStates, nested_in

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import logging
-import weakref
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
+from hipgraph_cb.backend.collected import finalizer
 from hipgraph_cb.backend.queue import LaunchQueue, seconds
 from hipgraph_cb.runtime.stream import Stream
 
@@ -24,8 +24,7 @@ class QueueStream(Stream):
         self._device = device
         self.queue = queue
         self.label = label
-        self._abandon = weakref.finalize(self, AbandonedQueue(queue, device.queues).retire, device.backlog)
-        self._abandon.atexit = False
+        self._abandon = finalizer(self, AbandonedQueue(queue, device.queues).retire, device.backlog)
 
     @property
     def device(self) -> BackendDevice:

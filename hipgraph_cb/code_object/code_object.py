@@ -7,10 +7,10 @@ file drives an allocation.
 from __future__ import annotations
 
 import struct
-from functools import cached_property
 from typing import NamedTuple
 
 from hipgraph_cb.abi import elf
+from hipgraph_cb.cached import cached_property
 from hipgraph_cb.code_object.metadata_notes import Note, find_notes
 from hipgraph_cb.code_object.symbols import (
     Relocation,

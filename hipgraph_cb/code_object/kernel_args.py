@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from enum import Enum
-from functools import cached_property
 from typing import Any, NamedTuple
 
 from hipgraph_cb.abi.c_types import may_point_to, numpy_type
+from hipgraph_cb.cached import cached_property
 from hipgraph_cb.code_object.metadata import ArgumentMetadata, KernelMetadata
 from hipgraph_cb.code_object.packing import NOT_POINTERS, Packer, block_size, has_elements
 from hipgraph_cb.code_object.packing import packer as packer_for

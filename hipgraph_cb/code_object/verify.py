@@ -9,11 +9,11 @@ import hashlib
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from functools import cached_property
 from types import MappingProxyType
 
 from hipgraph_cb.abi import elf
 from hipgraph_cb.abi.kernel_descriptor import DESCRIPTOR_SIZE, KernelDescriptor
+from hipgraph_cb.cached import cached_property
 from hipgraph_cb.code_object.agreement import check_agreement, with_whole_kernarg
 from hipgraph_cb.code_object.ambiguous import refuse_ambiguous
 from hipgraph_cb.code_object.code_object import CodeObject

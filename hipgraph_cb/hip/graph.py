@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from hipgraph_cb.backend.lifetime import Handle
+from hipgraph_cb.cached import cached_property
 from hipgraph_cb.errors import HipError
 from hipgraph_cb.hip.api import HipApi
 from hipgraph_cb.hip.commands import CommandArguments

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from hipgraph_cb.backend.arena import Arena, form_sizes, rows_of
+from hipgraph_cb.cached import cached_property
 from hipgraph_cb.hip.node_kinds import NodeKind, Prepared, node_kinds
 from hipgraph_cb.hip.node_parameters import ParameterBlock
 from hipgraph_cb.recording.forms import LaunchForm, check_form

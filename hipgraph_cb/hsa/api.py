@@ -14,6 +14,7 @@ from hipgraph_cb.abi.hsa import SONAME
 from hipgraph_cb.abi.hsa.attributes import GPU_MEMORY_FAULT_EVENT
 from hipgraph_cb.abi.hsa.status import Status, status_name
 from hipgraph_cb.backend.absence import Absence
+from hipgraph_cb.backend.collected import finalizer
 from hipgraph_cb.errors import HsaError, ResourceExhaustedError, UnavailableError
 from hipgraph_cb.hsa.functions import FUNCTIONS, AgentCallback, EventCallback, Function
 
@@ -66,8 +67,7 @@ class Session:
     def __init__(self, functions: Functions) -> None:
         self.functions = functions
         check(functions, "hsa_init")
-        self._shut_down = weakref.finalize(self, _shut_down, functions, os.getpid())
-        self._shut_down.atexit = False
+        self._shut_down = finalizer(self, _shut_down, functions, os.getpid())
         try:
             check(functions, "hsa_amd_register_system_event_handler", _on_event, None)
         except BaseException:

@@ -15,7 +15,7 @@ class FaultLog:
     """
 
     def __init__(self) -> None:
-        self._lock = threading.Lock()
+        self._lock = threading.RLock()  # a finalizer in the middle of a failure may fail too
         self._entries: list[str] = []
         self._is_fresh = False
 
@@ -47,4 +47,4 @@ class FaultLog:
 
     def reset_lock(self) -> None:
         """After a fork: the thread that held the lock may be gone."""
-        self._lock = threading.Lock()
+        self._lock = threading.RLock()

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Protocol
 
+from hipgraph_cb.cached import cached_property
 from hipgraph_cb.errors import InvalidArgumentError
 
 WAVE_SIZE = 64

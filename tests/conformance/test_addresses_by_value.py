@@ -1,11 +1,11 @@
 """Device memory may be given for a 64-bit by-value argument: libraries of kernels declare their pointers so."""
 
-import gc
 import weakref
 from pathlib import Path
 
 import numpy as np
 import pytest
+from support.collection import collect
 from support.patched import with_addresses_by_value
 
 from hipgraph_cb import Recording, Slot, load_recording
@@ -58,7 +58,7 @@ def test_the_buffer_lives_as_long_as_the_recording(device, kernel, zeros):
         cb.dispatch(kernel, 1, args=[source, target, 1, 2])
     held = weakref.ref(source)
     del source
-    gc.collect()
+    collect()
     assert held() is not None
     cb.replay()
     assert target.to_host(np.uint32).tolist() == (VALUES + 2).tolist()

@@ -1,11 +1,11 @@
 """What a call uses stays until the call is over, whoever closes it meanwhile: another thread, or a finalizer."""
 
-import gc
 import threading
 import weakref
 
 import numpy as np
 import pytest
+from support.collection import collect
 from support.held import Caller, Held, HeldLock, held_work
 
 from hipgraph_cb import Slot, open_device
@@ -132,7 +132,7 @@ def test_a_buffer_that_is_closed_while_it_is_read_is_read_to_the_end(device, hol
     handle = weakref.ref(buffer.handle)
     data = closed_meanwhile(hold_call(device, COPY[device.backend]), lambda: buffer.to_host(np.uint32), buffer.close)
     assert data.tolist() == [0, 1, 2, 3]
-    gc.collect()
+    collect()
     assert handle() is None
 
 

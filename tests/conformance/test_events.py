@@ -1,9 +1,8 @@
 """Events: edges inside a recording, order between recordings, and what is refused."""
 
-import gc
-
 import numpy as np
 import pytest
+from support.collection import collect
 
 from hipgraph_cb.errors import FailedPreconditionError
 
@@ -141,7 +140,7 @@ def test_an_event_may_go_before_the_program_that_uses_it(device, zeros):
         cb.signal_event(event)
     event.close()
     del event
-    gc.collect()
+    collect()
     cb.replay()
     assert x.to_host(np.uint32).tolist() == [3]
 

@@ -1,17 +1,16 @@
 """Every call of a backend is failed in turn, below the C ABI: nothing leaks and the error names the call."""
 
-import gc
 import logging
 from collections import Counter
 from functools import partial
 
 import numpy as np
 import pytest
+from support.collection import collect
 from support.every_verb import RELEASES, SCENARIOS
 
 from hipgraph_cb import open_device
 from hipgraph_cb.errors import HipError, HsaError
-from hipgraph_cb.foreign.dlpack_export import sweep
 from hipgraph_cb.hsa.functions import FUNCTIONS
 from hipgraph_cb.opening import process_choice, virtual_runtime
 
@@ -25,7 +24,7 @@ POLLS = ("hipStreamQuery",)
 def runtime(device):
     if not process_choice().is_virtual:
         pytest.skip("calls can be failed in the virtual library only")
-    gc.collect()
+    collect()
     return virtual_runtime(device.backend)
 
 
@@ -95,8 +94,7 @@ def test_any_failed_call_leaves_nothing_behind(
         caplog.clear()
         with runtime.count_calls() as count, runtime.inject(name, number, code) as injection:
             raised = outcome_of(lambda: scenario(opening, code_object), caplog)
-            gc.collect()
-            sweep()  # as the next allocation does
+            collect()
         if not injection.has_fired:  # a launch that is done sooner than the last time needs fewer objects
             assert number > 1, name
             assert count[name] < number, f"{name}, call {number}"
@@ -117,7 +115,7 @@ def outcome_of(scenario, caplog):
     try:
         with caplog.at_level(logging.WARNING):
             scenario()
-            gc.collect()  # what is in a cycle of references is released here at the latest
+            collect()  # what is in a cycle of references is released here at the latest
     except (HipError, HsaError) as error:
         return error.api, error.code
     return None

@@ -1,11 +1,10 @@
 """`fill="kernel"`: no memset of the runtime is called, and the bytes are those of numpy."""
 
-import gc
-
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from support.collection import collect
 
 from hipgraph_cb import Slot
 from hipgraph_cb.errors import InvalidArgumentError
@@ -96,7 +95,7 @@ def test_the_kernel_stays_as_long_as_a_program_that_uses_it(device, zeros):
         cb.fill_buffer(target, 0x01020304)
     other = device.program(cb.recording, fill="kernel")
     cb.program.close()
-    gc.collect()
+    collect()
     other.replay()
     assert (target.to_host(np.uint32) == 0x01020304).all()
 

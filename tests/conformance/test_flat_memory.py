@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import gc
 import tracemalloc
 from collections import deque
 from pathlib import Path
 
 import numpy as np
 import pytest
+from support.collection import collect
 
 from hipgraph_cb import open_device
 from hipgraph_cb.virtual import quarantine
@@ -68,7 +68,7 @@ def grown(cycle, count: int) -> float:
     held = tracemalloc.get_traced_memory()[0]
     for _ in range(count):
         cycle()
-    gc.collect()
+    collect()
     return (tracemalloc.get_traced_memory()[0] - held) / count
 
 

@@ -1,9 +1,8 @@
 """Workgroup counts that lie in memory: 32 words of 0xCDCDCDCD, and a kernel that writes its workgroup's number."""
 
-import gc
-
 import numpy as np
 import pytest
+from support.collection import collect
 
 from hipgraph_cb import Slot
 from hipgraph_cb.errors import OutOfRangeError
@@ -209,5 +208,5 @@ def test_a_program_that_was_dropped_in_flight_gives_everything_back(device, kern
         cb.fill_buffer(output, 1, offset=96)
     cb.replay()
     del cb, counts
-    gc.collect()
+    collect()
     assert launched(output)[:4] == [0, 1, 2, 3]

@@ -6,6 +6,7 @@ import weakref
 
 import numpy as np
 import pytest
+from support.collection import collect
 from support.held import held_work
 
 from hipgraph_cb import Slot
@@ -30,7 +31,7 @@ def test_a_buffer_that_its_owner_dropped_is_kept_by_the_program(device, kernels)
     things = Things(device, kernels)
     alive = weakref.ref(things.source)
     del things.source, things.executable
-    gc.collect()
+    collect()
     assert alive() is not None
     things.program.replay()
     assert things.target.to_host(np.uint32).tolist() == [3, 5, 7, 9]
@@ -76,7 +77,7 @@ def test_letting_go_of_everything_with_work_in_flight(device, kernels):
         things = Things(device, kernels)
         things.program.replay(stream=things.stream)
         del things
-    gc.collect()
+    collect()
     device.synchronize()
     assert device.fault_report() == before
 
@@ -155,7 +156,7 @@ def every_command(device, kernels, target):
 @pytest.mark.parametrize("replay", [{}, {"mode": "stream"}, {"check": "stream"}])
 def test_what_nobody_holds_goes_at_once_without_garbage_collection(device, kernels, zeros, replay):
     """Memory of the device that waits for a collection may run out before there is one."""
-    gc.collect()
+    collect()
     gc.disable()
     try:
         bound = zeros(16)
@@ -197,7 +198,7 @@ def test_what_the_collector_has_taken_refuses_to_be_used(device, zeros):
                     refused.append(error.what)
 
     Owner()
-    gc.collect()
+    collect()
     assert len(refused) == 5
     device.synchronize()
 

@@ -1,9 +1,8 @@
 """Recordings within recordings, with and without slots, replayed and rebound."""
 
-import gc
-
 import numpy as np
 import pytest
+from support.collection import collect
 
 from hipgraph_cb import Slot
 
@@ -146,6 +145,6 @@ def test_the_outer_program_owns_all_that_the_nested_recording_needs(device, kern
     inner.program.close()
     source.close()
     del inner, source, cb
-    gc.collect()
+    collect()
     program.replay()
     assert target.to_host(np.uint32).tolist() == [5, 10, 15, 20]

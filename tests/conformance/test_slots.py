@@ -1,12 +1,12 @@
 """Slots are filled at replay; a new binding holds from the next replay on."""
 
-import gc
 import os
 import weakref
 from pathlib import Path
 
 import numpy as np
 import pytest
+from support.collection import collect
 
 from hipgraph_cb import Slot
 from hipgraph_cb.errors import InvalidArgumentError, OutOfRangeError
@@ -64,7 +64,7 @@ def test_ten_thousand_rebinds_leave_memory_flat(device, zeros):
             cb.replay(bindings=tables[index % 2])
             if index % 100 == 99:
                 device.synchronize()
-        gc.collect()
+        collect()
         return resident_bytes()
 
     few, many = (2_000, 8_000) if device.backend == "hip" else (100, 400)  # every packet costs milliseconds there
@@ -145,7 +145,7 @@ def test_the_table_is_copied_and_its_buffers_are_kept(device, kernels):
     gone = weakref.ref(source)
     table[0] = None
     del source
-    gc.collect()
+    collect()
     cb.replay()
     assert target.to_host(np.float32).tolist() == [-9.0, 2.5, 2.5, -9.0]
     del gone

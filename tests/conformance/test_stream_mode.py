@@ -1,10 +1,10 @@
 """mode="stream": the same recording launched call by call leaves the same bytes, errors and lifetimes."""
 
-import gc
 import weakref
 
 import numpy as np
 import pytest
+from support.collection import collect
 
 from hipgraph_cb import Slot
 from hipgraph_cb.errors import HipGraphError, InvalidArgumentError
@@ -68,7 +68,7 @@ def test_host_bytes_are_those_of_the_recording(device, zeros):
     cb.replay(mode="stream")
     cb.program.close()
     del cb, data
-    gc.collect()
+    collect()
     assert set(x.to_host(np.uint32)) == {9}
 
 
@@ -83,7 +83,7 @@ def test_memory_is_kept_until_the_calls_are_done(device, kernels):
     cb.program.close()
     assert y.to_host(np.uint32).tolist() == [3, 5, 7, 9]
     del cb
-    gc.collect()
+    collect()
     assert alive() is None
 
 

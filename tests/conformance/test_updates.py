@@ -1,8 +1,7 @@
 """Updates carry host bytes that were copied when they were recorded."""
 
-import gc
-
 import numpy as np
+from support.collection import collect
 
 SOURCE = bytes([*range(1, 9), *range(0xA1, 0xA9)])
 
@@ -44,7 +43,7 @@ def test_host_bytes_are_copied_when_they_are_recorded(device, zeros):
         cb.update_buffer(target, host)
     host[:] = 0xFF
     del host
-    gc.collect()
+    collect()
     for _ in range(2):
         target.write(bytes(16))
         cb.replay()

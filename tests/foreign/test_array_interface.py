@@ -1,10 +1,10 @@
 """Memory offered through `__cuda_array_interface__`, and ours offered to others."""
 
-import gc
 import weakref
 
 import numpy as np
 import pytest
+from support.collection import collect
 from support.producers import ArrayInterfaceArray
 
 from hipgraph_cb.errors import (
@@ -43,10 +43,10 @@ def test_it_keeps_the_owner_alive_and_frees_nothing(device, words):
     alive = weakref.ref(array)
     buffer = device.import_buffer(array)
     del array
-    gc.collect()
+    collect()
     assert alive() is not None
     buffer.close()
-    gc.collect()
+    collect()
     assert alive() is None
     assert words.to_host(np.uint32).tolist() == list(range(16))
 
@@ -61,7 +61,7 @@ def test_a_program_keeps_the_owner_until_its_launches_are_done(device, words):
     cb.program.close()
     device.synchronize()
     del cb
-    gc.collect()
+    collect()
     assert words.to_host(np.uint32).tolist() == [3] * 16
     assert alive() is None
 

@@ -1,10 +1,10 @@
 """Memory offered through DLPack."""
 
-import gc
 import weakref
 
 import numpy as np
 import pytest
+from support.collection import collect
 from support.producers import DLPackArray
 
 from hipgraph_cb.errors import InvalidArgumentError
@@ -43,10 +43,10 @@ def test_it_keeps_the_tensor_alive_and_frees_nothing(device, words):
     alive = weakref.ref(tensor)
     buffer = device.import_buffer(tensor)
     del tensor
-    gc.collect()
+    collect()
     assert alive() is not None
     buffer.close()
-    gc.collect()
+    collect()
     assert alive() is None
     assert words.to_host(np.uint32).tolist() == list(range(16))
 

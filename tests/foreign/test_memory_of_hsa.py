@@ -1,10 +1,10 @@
 """Memory that somebody else owns, on the HSA backend."""
 
-import gc
 import weakref
 
 import numpy as np
 import pytest
+from support.collection import collect
 from support.producers import ArrayInterfaceArray, DLPackArray
 
 from hipgraph_cb import Slot, open_device
@@ -46,12 +46,12 @@ def test_it_keeps_the_owner_alive_until_the_launches_are_done(device, words):
         cb.fill_buffer(device.import_buffer(array), 3)
     del array
     cb.replay()
-    gc.collect()
+    collect()
     assert alive() is not None
     cb.program.close()
     assert words.to_host(np.uint32).tolist() == [3] * 16
     del cb
-    gc.collect()
+    collect()
     assert alive() is None
 
 

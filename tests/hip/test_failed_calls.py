@@ -1,9 +1,9 @@
 """Every call that the backend makes is failed in turn: the error names the call, and nothing leaks (P1)."""
 
-import gc
 import logging
 
 import pytest
+from support.collection import collect
 from support.every_verb import RELEASES, SCENARIOS, every_verb
 
 from hipgraph_cb import Slot
@@ -16,7 +16,7 @@ ALL_SCENARIOS = pytest.mark.parametrize("scenario", SCENARIOS.values(), ids=SCEN
 
 def calls_of(counting, code_object, scenario=every_verb):
     scenario(HipDevice, code_object)
-    gc.collect()
+    collect()
     return list(counting.calls)
 
 
@@ -62,7 +62,7 @@ def test_any_failed_call_leaves_nothing_behind(counting, quick_collection, code_
                     scenario(HipDevice, code_object)
                 assert (caught.value.api, caught.value.code) == (name, 999)
                 del caught
-        gc.collect()
+        collect()
         sweep()  # as the next allocation does
         left = list(counting.live.values())
         assert len(left) == (name in RELEASES["hip"]), f"call {number}, {name}: {left}"

@@ -1,8 +1,7 @@
 """How many graphs a program becomes, what a rebind costs, and what is released."""
 
-import gc
-
 import pytest
+from support.collection import collect
 
 from hipgraph_cb import Slot
 from hipgraph_cb.errors import DeadlineExceededError, HipError
@@ -165,7 +164,7 @@ def test_the_wait_for_counts_ends_in_time_and_what_was_launched_has_a_ticket(cou
     assert "program `step`" in str(caught.value)
     cb.program.close()
     del cb
-    gc.collect()
+    collect()
     assert counting.kinds["executable graph"] == 1
     counting.busy = False
     device.synchronize()

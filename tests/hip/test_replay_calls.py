@@ -6,6 +6,7 @@ import sys
 import weakref
 
 import pytest
+from support.collection import collect
 from support.every_verb import SCENARIOS
 from support.steps import steps
 
@@ -81,7 +82,7 @@ def test_host_bytes_are_kept_until_the_launch_that_reads_them_is_done(counting, 
     recording = weakref.ref(cb.recording)
     cb.program.close()
     del cb
-    gc.collect()
+    collect()
     assert recording() is not None
     counting.busy = False
     device.synchronize()
@@ -97,7 +98,7 @@ def test_memory_that_a_launch_was_bound_to_is_kept_until_it_is_done(counting, de
     handle = weakref.ref(first.handle)
     first.close()
     cb.replay(bindings=[second])
-    gc.collect()
+    collect()
     assert handle() is not None
     counting.busy = False
     device.synchronize()
@@ -151,7 +152,7 @@ def test_letting_go_of_a_device_waits_for_its_work_and_gives_everything_back(cou
     cb = fill(device, device.allocate(16))
     cb.replay()
     del device, cb
-    gc.collect()
+    collect()
     assert counting.live == {}
 
 
@@ -223,7 +224,7 @@ def test_the_backend_needs_no_hip_library_to_be_imported():
 
 def test_memory_goes_with_the_last_reference_and_waits_for_no_collection(counting, device, code_object):
     """A cycle of references would keep device memory until Python happens to collect it."""
-    gc.collect()
+    collect()
     gc.disable()
     try:
         executable, buffers = device.load(code_object), [device.allocate(64) for _ in range(3)]

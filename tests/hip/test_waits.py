@@ -1,10 +1,10 @@
 """Waits are bounded, a timeout says what was waited for, and a failure is raised once."""
 
-import gc
 import threading
 import weakref
 
 import pytest
+from support.collection import collect
 from support.scripted_hip import ILLEGAL_ADDRESS, NOT_READY, SUCCESS, ScriptedApi
 
 from hipgraph_cb.backend.lifetime import Backlog, Handle
@@ -98,7 +98,7 @@ def test_a_handle_is_released_once_however_often_release_is_called():
     handle.release()
     handle.release()
     del handle
-    gc.collect()
+    collect()
     assert api.calls == [("hipFree", 0x1000)]
 
 

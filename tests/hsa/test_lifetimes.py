@@ -1,10 +1,10 @@
 """What a program of the HSA backend takes is released when the program is dropped, without any close."""
 
-import gc
 import weakref
 
 import numpy as np
 import pytest
+from support.collection import collect
 
 from hipgraph_cb import Slot
 from hipgraph_cb.opening import virtual_runtime
@@ -21,14 +21,14 @@ def program_with(device, kernels, kind):
 
 @pytest.mark.parametrize("kind", ["direct", "slots"])
 def test_a_program_that_is_dropped_goes_at_once_and_its_memory_when_its_launches_are_done(small, kernels, kind):
-    gc.collect()
+    collect()
     with virtual_runtime("hsa").count_calls() as count:
         cb, x = program_with(small, kernels, kind)
         for _ in range(5):
             cb.replay(bindings=[x] if kind == "slots" else None)
         alive = weakref.ref(cb.program)
         del cb, x
-        gc.collect()
+        collect()
         assert alive() is None
         small.synchronize()
         small.allocate(16).close()  # sweeps what is done

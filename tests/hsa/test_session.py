@@ -1,11 +1,11 @@
 """How the HSA library is opened and described, with functions of our own in its place."""
 
 import ctypes
-import gc
 import logging
 from pathlib import Path
 
 import pytest
+from support.collection import collect
 
 from hipgraph_cb import open_device
 from hipgraph_cb.abi.hsa.attributes import AgentInfo, IsaInfo, PoolInfo
@@ -46,10 +46,10 @@ def test_a_session_is_shut_down_when_nobody_uses_it():
     library, opened = session()
     api = HsaApi(opened)
     del opened
-    gc.collect()
+    collect()
     assert library.calls == ["hsa_init", "hsa_amd_register_system_event_handler"]
     del api
-    gc.collect()
+    collect()
     assert library.calls[-1] == "hsa_shut_down"
 
 
@@ -72,7 +72,7 @@ def test_a_shutdown_that_fails_is_logged(caplog):
     _library, opened = session(hsa_shut_down=0x100B)
     with caplog.at_level(logging.WARNING):
         del opened
-        gc.collect()
+        collect()
     assert caplog.messages == [
         "a release failed and counts as done: hsa_shut_down returned 4107 (HSA_STATUS_ERROR_NOT_INITIALIZED)"
     ]

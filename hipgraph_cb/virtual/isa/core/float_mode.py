@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from functools import cached_property, lru_cache
+from functools import lru_cache
+
+from hipgraph_cb.cached import cached_property
 
 NEAREST_EVEN = 0
 INDEXES_REGISTERS = 1 << 27  # GPR_IDX_EN

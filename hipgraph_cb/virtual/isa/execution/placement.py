@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
 from typing import TYPE_CHECKING
 
+from hipgraph_cb.cached import cached_property
 from hipgraph_cb.virtual.faults import DeviceFault, FaultKind
 
 if TYPE_CHECKING:

@@ -12,12 +12,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cached_property, lru_cache
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
+from hipgraph_cb.cached import cached_property
 from hipgraph_cb.virtual.isa.core import lane_loops
 from hipgraph_cb.virtual.isa.core.exact import odd_sum
 from hipgraph_cb.virtual.isa.core.float_mode import NEAREST_EVEN

@@ -1,0 +1,65 @@
+"""Finalizers, and what becomes of things that the garbage collector finds.
+
+A collection may start at any allocation: in a thread whose lock others wait for inside the runtime, or on a thread of
+the runtime itself. Nothing may be released, logged or waited for there. So a finalizer that the collector runs only
+notes what is to be released, and the next call to a device releases it.
+"""
+
+from __future__ import annotations
+
+import gc
+import os
+import weakref
+from collections import deque
+from collections.abc import Callable
+from threading import get_ident
+from typing import Any
+
+_noted: deque[tuple[Callable[..., object], tuple[Any, ...]]] = deque()
+_of_the_parent: list[object] = []
+_collector: int | None = None
+"""The thread in which a collection runs."""
+
+
+def finalizer(owner: object, release: Callable[..., object], *arguments: Any) -> weakref.finalize[..., Any]:
+    """Have `release(*arguments)` called once: when the result is called, or when the last reference to `owner` is gone.
+
+    At interpreter exit it is not called: the end of the process releases all, and the library may be unloaded.
+    """
+    finalize = weakref.finalize(owner, release_when_safe, release, *arguments)
+    finalize.atexit = False
+    return finalize
+
+
+def release_when_safe(release: Callable[..., object], *arguments: Any) -> None:
+    """Call `release(*arguments)`: now, or at the next call to a device where the collector runs in this thread."""
+    if _collector == get_ident():
+        _noted.append((release, arguments))
+    else:
+        release(*arguments)
+
+
+def release_collected() -> None:
+    """Release what the collector found, unless it runs now in this thread."""
+    while _noted and _collector != get_ident():
+        try:
+            release, arguments = _noted.popleft()
+        except IndexError:  # another thread was faster
+            return
+        release(*arguments)
+
+
+def _on_collection(phase: str, _info: object) -> None:
+    global _collector
+    _collector = get_ident() if phase == "start" else None
+
+
+def _forked() -> None:
+    """What the parent's collector found is the parent's to release; dropping it here would release it too."""
+    global _noted
+    _of_the_parent.append(_noted)
+    _noted = deque()
+
+
+gc.callbacks.append(_on_collection)
+os.register_at_fork(after_in_child=_forked)

@@ -191,3 +191,55 @@ def test_a_device_without_memory_left_makes_no_queues_and_signals(client, librar
     assert client.hsa.hsa_queue_create(client.gpu, 64, 0, None, None, 0, 0, ctypes.byref(handle)) == 0x1008
     statuses = [client.hsa.hsa_signal_create(1, 0, None, ctypes.byref(handle)) for _ in range(65)]
     assert statuses[-1] == 0x1008
+
+
+def test_a_queue_that_is_destroyed_before_its_fault_is_reported_reports_nothing(client, module, queue):
+    """A memory fault that no queue answers for would be held against the work of all."""
+    events, busy, leave = [], threading.Event(), threading.Event()
+
+    def note(event, data):
+        events.append(_fields(event))
+        return 0
+
+    def hold(_):
+        busy.set()
+        leave.wait(300)
+
+    handler, holding = EventHandler(note), ctypes.CFUNCTYPE(None, ctypes.c_uint64)(hold)
+    HANDLERS.append(handler)
+    assert client.hsa.hsa_amd_register_system_event_handler(handler, 0) == 0
+    assert client.hsa.hsa_amd_async_function(holding, 0) == 0
+    assert busy.wait(300)
+    y = client.upload(np.ones(COUNT - 1, np.float32))
+    queue.submit(saxpy(client, module, y, y))
+    client.let_work_pass()
+    queue.destroy()
+    other = client.queue()
+    other.submit(saxpy(client, module, y, y))
+    client.let_work_pass()
+    leave.set()
+    assert other.wait_for_error()[1] == other.address
+    assert len(events) == 1
+    assert queue.errors == []
+
+
+def test_a_queue_that_the_handler_of_system_events_destroys_gets_no_callback(client, module):
+    queue, destroyed = client.queue(), []
+
+    def destroy(event, data):
+        if not destroyed:
+            destroyed.append(queue.destroy())
+        return 0
+
+    handler = EventHandler(destroy)
+    HANDLERS.append(handler)
+    assert client.hsa.hsa_amd_register_system_event_handler(handler, 0) == 0
+    y = client.upload(np.ones(COUNT - 1, np.float32))
+    queue.submit(saxpy(client, module, y, y))
+    other = client.queue()
+    other.submit(bytes((99,)) + bytes(63))
+    other.wait_for_error()
+    while not destroyed:
+        time.sleep(0)
+    client.let_work_pass()
+    assert queue.errors == []

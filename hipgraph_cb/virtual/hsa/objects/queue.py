@@ -244,9 +244,12 @@ class Queue:
             where = f"queue {self.structure.hsa_queue.id}, packet {index}"
             runtime.gate.faults.add(f"{where}: {text}")
             runtime.gate.faults.failed()  # the next failure is another one
-            if status is Status.MEMORY_FAULT and address is not None:
-                runtime.memory_fault(self.agent, address)
-            if self._callback:
-                call = _ErrorCallback(self._callback)
-                runtime.events.post(self.address, lambda: call(status, self.address, self._data))
+            runtime.events.post(self.address, lambda: self._report(status, address))
             runtime.gate.changed.notify_all()
+
+    def _report(self, status: Status, address: int | None) -> None:
+        """Tell the program. A memory fault and whose it was are one report: who is destroyed before makes neither."""
+        if status is Status.MEMORY_FAULT and address is not None:
+            self._runtime.memory_fault(self.agent, address)
+        if self._callback and self._runtime.queues.get(self.address) is self:  # no handler destroyed it
+            _ErrorCallback(self._callback)(status, self.address, self._data)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import ctypes
 import time
 from collections.abc import Callable
-from functools import partial
 from typing import TYPE_CHECKING
 
 from hipgraph_cb.abi.hsa.attributes import GPU_MEMORY_FAULT_EVENT, PAGE_NOT_PRESENT
@@ -26,7 +25,6 @@ if TYPE_CHECKING:
 
 TICKS_PER_SECOND = 100_000_000
 """The rate of HSA timestamps: 10 ns a tick."""
-SYSTEM_EVENTS = "system events"
 _EventHandler = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_size_t, ctypes.c_size_t)
 
 
@@ -125,11 +123,10 @@ class HsaRuntime:
         self.look_around()
 
     def memory_fault(self, agent: Agent, address: int) -> None:
-        """Report it to the handlers of system events, on the thread for events."""
+        """Tell the handlers of system events. On the thread for events, without the lock."""
         event = MemoryFaultEvent(GPU_MEMORY_FAULT_EVENT, agent.handle, address, PAGE_NOT_PRESENT)
-        for function, data in self.event_handlers:
-            self.events.post(SYSTEM_EVENTS, partial(_EventHandler(function), ctypes.addressof(event), data))
-        self.events.post(SYSTEM_EVENTS, lambda: event)  # which has to live until then
+        for function, data in tuple(self.event_handlers):
+            _EventHandler(function)(ctypes.addressof(event), data)
 
     def release_all(self) -> None:
         """After the last hsa_shut_down: nothing that was made is left."""

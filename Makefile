@@ -35,7 +35,7 @@ $(PRODUCERS)/.done: pyproject.toml
 test-producers: $(PRODUCERS)/.done
 	$(PRODUCERS)/bin/python -m pytest -m producers tests
 
-# Real libraries of kernels, fetched by apt-get and pip: 520 MB once, kept in the user's cache folder.
+# Real libraries of kernels, fetched by apt-get and pip: 410 MB once, kept in the user's cache folder.
 test-libraries: $(VENV)/.dev
 	$(BIN)/python -m pytest -m libraries tests/libraries
 

@@ -1,9 +1,8 @@
 """Kernels that are launched at once, without a recording."""
 
-import gc
-
 import numpy as np
 import pytest
+from support.collection import collect
 
 from hipgraph_cb import samples
 from hipgraph_cb.errors import FailedPreconditionError, HipGraphError, InvalidArgumentError, UnimplementedError
@@ -34,7 +33,7 @@ def test_launches_of_one_stream_run_in_order(device, saxpy):
 def test_memory_of_a_launch_is_kept_until_it_has_ended(device, saxpy):
     y = device.zeros(64)
     launch = saxpy(1, 64, y, device.ones(64), 3.0, 64)
-    gc.collect()
+    collect()
     launch.synchronize()
     assert y.to_host().tolist() == [3.0] * 64
 

@@ -1,13 +1,13 @@
 """Our memory as a DLPack capsule: what it says, and how long it lives."""
 
 import ctypes
-import gc
 import subprocess
 import sys
 
 import ml_dtypes
 import numpy as np
 import pytest
+from support.collection import collect
 
 from hipgraph_cb import open_device
 from hipgraph_cb.foreign import dlpack_export
@@ -106,7 +106,7 @@ def test_the_memory_lives_until_its_consumer_releases_it(device, version):
     handle = array.buffer.handle
     array.buffer.close()
     del array
-    gc.collect()
+    collect()
     dlpack_export.sweep()
     assert len(dlpack_export._exports) == known
     assert handle.is_alive

@@ -60,16 +60,17 @@ def _function_facts() -> dict[str, Any]:
 
 def _instruction_facts(target: str) -> dict[str, Any]:
     from hipgraph_cb.virtual.isa.core.fidelity import DIFFERENCES
-    from hipgraph_cb.virtual.isa.execution.coverage import EXCLUSIONS, SOURCE, coverage
+    from hipgraph_cb.virtual.isa.execution.coverage import coverage, known_target
 
+    known = known_target(target)
     formats = coverage(target)
     states = [state for mnemonics in formats.values() for state in mnemonics.values()]
     counts = {state: states.count(state) for state in ("done", "approximate", "excluded", "absent")}
     return {
         "target": target,
-        "source": SOURCE,
+        "source": known.source,
         "counts": counts,
-        "exclusions": {reason: list(names) for reason, names in EXCLUSIONS.items()},
+        "exclusions": {reason: list(names) for reason, names in known.exclusions.items()},
         "differences": dict(DIFFERENCES),
         "instructions": formats,
         "homes": _homes(sorted({mnemonic for mnemonics in formats.values() for mnemonic in mnemonics})),

@@ -27,7 +27,7 @@ from hipgraph_cb.virtual.isa.core.registry import CompileContext
 from hipgraph_cb.virtual.isa.execution.placement import Placement
 from hipgraph_cb.virtual.isa.execution.program import Program, program_for
 from hipgraph_cb.virtual.isa.execution.scheduler import Chunk, Outcome
-from hipgraph_cb.virtual.launch import WAVE_SIZE
+from hipgraph_cb.virtual.isa.targets.families import target_of
 from hipgraph_cb.virtual.memory import MemoryFault
 from hipgraph_cb.virtual.settings import LDS_BOUNDS_FAULT, Settings
 
@@ -70,7 +70,7 @@ MOST_RESIDENT = 4 << 30
 """Bytes of registers, LDS and scratch of workgroups that have started and wait for others."""
 SHUFFLED = 4096  # chunks that are shuffled together
 # What ran last at an address; comparing code is cheaper than hashing it.
-_RECENT: dict[tuple[int, TargetId, FloatMode], Program] = {}
+_RECENT: dict[tuple[int, CompileContext], Program] = {}
 malloc_tuning.raise_the_mapping_threshold()
 
 
@@ -99,22 +99,23 @@ def execute(
     if launch.group_count == 0:
         return
     program, entry = _program(launch.kernel, memory, settings)
+    context = program.context
     lanes = min(settings.chunk_lanes, CHUNK_SCRATCH // max(1, launch.scratch_size))
-    per_chunk = max(1, lanes // (launch.waves_per_group * WAVE_SIZE))
+    per_chunk = max(1, lanes // (launch.waves_per_group(context.lanes) * context.lanes))
     if launch.group_count > per_chunk * MOST_CHUNKS:
         description = f"{launch.group_count} workgroups are more than a virtual GPU runs in a day"
         raise DeviceFault(FaultKind.LAUNCH_FAILURE, description, kernel=launch.kernel.name)
     waiting = _starts(launch.group_count, per_chunk, settings.seed)
     started: deque[Chunk] = deque()
     outside_lds = OutsideLds(settings.refuses_outside_lds)
-    trace = None if settings.trace is None else _trace(launch, settings.trace, outside_lds)
+    trace = None if settings.trace is None else _trace(launch, context.lanes, settings.trace, outside_lds)
     with np.errstate(all="ignore"), nullcontext() if trace is None else trace.recording():
         while True:
             first = next(waiting, None)
             if first is not None:
-                _refuse_too_many(launch, len(started) * per_chunk)
+                _refuse_too_many(launch, len(started) * per_chunk, context)
                 groups = min(per_chunk, launch.group_count - first)
-                state = _initial_state(launch, memory, entry, first, groups)
+                state = _initial_state(launch, memory, entry, first, groups, context)
                 state.outside_lds = outside_lds
                 chunk = (Chunk if trace is None else trace.chunk)(state, program, entry)
             elif started:
@@ -135,14 +136,16 @@ def _starts(groups: int, per_chunk: int, seed: int | None) -> Iterator[int]:
         yield from starts
 
 
-def _refuse_too_many(launch: Launch, groups: int) -> None:
+def _refuse_too_many(launch: Launch, groups: int, context: CompileContext) -> None:
     """Check that so many workgroups may be in the middle of their work.
 
     Raises:
         DeviceFault: they hold more than a virtual GPU has.
     """
-    registers = 32 * ((launch.kernel.descriptor.compute_pgm_rsrc1 & 0x3F) + 1)  # they are counted in eights
-    held = groups * (launch.waves_per_group * WAVE_SIZE * (registers + launch.scratch_size) + launch.lds_size)
+    granules = (launch.kernel.descriptor.compute_pgm_rsrc1 & 0x3F) + 1
+    registers = 4 * context.target.vector_granule[context.lanes] * granules
+    lanes = launch.waves_per_group(context.lanes) * context.lanes
+    held = groups * (lanes * (registers + launch.scratch_size) + launch.lds_size)
     if held > MOST_RESIDENT:
         description = (
             f"{groups} workgroups wait for others with {held} bytes of registers, LDS and scratch; a virtual GPU has "
@@ -160,10 +163,13 @@ def _run_in_turns(chunk: Chunk, started: deque[Chunk], interrupted: Callable[[],
             started.append(current)
 
 
-def _initial_state(launch: Launch, memory: Memory, entry: int, first: int, groups: int) -> State:
-    kernel = launch.kernel
+def _initial_state(
+    launch: Launch, memory: Memory, entry: int, first: int, groups: int, context: CompileContext
+) -> State:
+    kernel, lanes = launch.kernel, context.lanes
+    waves = launch.waves_per_group(lanes)
     placement = _placement(
-        kernel.name, kernel.code_address, entry, launch.groups, first, groups, launch.waves_per_group
+        kernel.name, kernel.code_address, entry, launch.groups, first, groups, waves, lanes, context.target
     )
     try:
         return initial_state(launch, memory, placement)
@@ -179,10 +185,10 @@ def _initial_state(launch: Launch, memory: Memory, entry: int, first: int, group
 _placement = lru_cache(maxsize=256)(Placement)  # repeated launches have the same placement
 
 
-def _trace(launch: Launch, path: str, outside_lds: OutsideLds) -> DispatchTrace:
+def _trace(launch: Launch, lanes: int, path: str, outside_lds: OutsideLds) -> DispatchTrace:
     from hipgraph_cb.virtual.trace import DispatchTrace
 
-    return DispatchTrace(launch, path, outside_lds)
+    return DispatchTrace(launch, lanes, path, outside_lds)
 
 
 def _program(kernel: KernelLike, memory: Memory, settings: ExecutionSettings) -> tuple[Program, int]:
@@ -192,15 +198,24 @@ def _program(kernel: KernelLike, memory: Memory, settings: ExecutionSettings) ->
     if descriptor.kernarg_preload_length:
         entry += PRELOAD_ENTRY
     code = memory.bytes(kernel.code_address, kernel.code_size).tobytes()
-    mode = FloatMode.from_rsrc1(descriptor.compute_pgm_rsrc1)
-    key = (kernel.code_address, settings.target, mode)
+    context = _context(settings.target, descriptor.compute_pgm_rsrc1, descriptor.kernel_code_properties)
+    if context is None:
+        description = f"there is no decoder for {settings.target.processor}"
+        raise DeviceFault(FaultKind.ILLEGAL_INSTRUCTION, description, kernel=kernel.name)
+    key = (kernel.code_address, context)
     program = _RECENT.get(key)
     if program is None or program.code != code:
         if len(_RECENT) >= 256:
             _RECENT.clear()
-        program = _RECENT[key] = program_for(code, _context(settings.target, mode))
+        program = _RECENT[key] = program_for(code, context)
     return program, entry
 
 
-def _context(target: TargetId, mode: FloatMode) -> CompileContext:
-    return CompileContext(target.processor, mode, sram_ecc=target.sramecc is FeatureState.ON)
+@lru_cache(maxsize=256)
+def _context(device: TargetId, rsrc1: int, properties: int) -> CompileContext | None:
+    """How a device runs kernels whose descriptors have these fields; None where it runs none."""
+    target = target_of(device.processor)
+    if target is None:
+        return None
+    mode, lanes = FloatMode.from_rsrc1(rsrc1), target.wave_size(properties)
+    return CompileContext(target, device.processor, lanes, mode, sram_ecc=device.sramecc is FeatureState.ON)

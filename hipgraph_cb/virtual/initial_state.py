@@ -17,8 +17,8 @@ from hipgraph_cb.abi.kernel_descriptor import (
     QUEUE_PTR,
 )
 from hipgraph_cb.virtual.isa.core.float_mode import FloatMode
+from hipgraph_cb.virtual.isa.core.narrow_waves import state_of
 from hipgraph_cb.virtual.isa.core.state import Scalar32, State, uniform
-from hipgraph_cb.virtual.launch import WAVE_SIZE
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -38,11 +38,11 @@ def initial_state(launch: Launch, memory: Memory, placement: Placement) -> State
     """
     descriptor = launch.kernel.descriptor
     mode = FloatMode.from_rsrc1(descriptor.compute_pgm_rsrc1).register
-    state = State(memory, placement, lds_size=launch.lds_size, scratch_size=launch.scratch_size, mode=mode)
+    state = state_of(memory, placement, lds_size=launch.lds_size, scratch_size=launch.scratch_size, mode=mode)
     _write_user_sgprs(state, launch, memory)
     _write_system_sgprs(state, launch, placement)
     dimensions = (descriptor.compute_pgm_rsrc2 >> 11 & 3) + 1
-    state.write_vgpr(0, packed_ids(launch.workgroup, placement.groups, dimensions))
+    state.write_vgpr(0, packed_ids(launch.workgroup, placement.groups, dimensions, placement.lanes))
     exists = _existing_lanes(launch, placement)
     if exists is not None:
         state.write_exec(exists)
@@ -103,18 +103,18 @@ def group_ids(placement: Placement) -> tuple[NDArray[np.uint32], NDArray[np.uint
 
 
 @lru_cache(maxsize=64)
-def _local_ids(workgroup: Triple) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
-    """Work-item ids x, y, z of the lanes of one group, [waves of the group, 64]."""
+def _local_ids(workgroup: Triple, lanes: int) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+    """Work-item ids x, y, z of the lanes of one group, [waves of the group, lanes]."""
     x, y, z = workgroup
-    waves = -(-x * y * z // WAVE_SIZE)
-    flat = np.arange(waves * WAVE_SIZE).reshape(waves, WAVE_SIZE)
+    waves = -(-x * y * z // lanes)
+    flat = np.arange(waves * lanes).reshape(waves, lanes)
     return flat % x, flat // x % y, flat // (x * y)
 
 
 @lru_cache(maxsize=64)
-def packed_ids(workgroup: Triple, groups: int, dimensions: int) -> NDArray[np.uint32]:
+def packed_ids(workgroup: Triple, groups: int, dimensions: int, lanes: int) -> NDArray[np.uint32]:
     """x | y << 10 | z << 20 of every lane of the chunk; dimensions that are not enabled are zero."""
-    x, y, z = _local_ids(workgroup)
+    x, y, z = _local_ids(workgroup, lanes)
     packed = x
     if dimensions > 1:
         packed = packed | y << 10
@@ -127,13 +127,14 @@ def packed_ids(workgroup: Triple, groups: int, dimensions: int) -> NDArray[np.ui
 def _existing_lanes(launch: Launch, placement: Placement) -> NDArray[np.bool_] | None:
     """Lanes with a work-item: inside the group, and inside the grid where that ends within the group."""
     ragged = launch.ragged
-    if True not in ragged and launch.lanes_per_group % WAVE_SIZE == 0:
+    if True not in ragged and launch.lanes_per_group % placement.lanes == 0:
         return None
-    local = _local_ids(launch.workgroup)
-    exists = np.arange(launch.waves_per_group * WAVE_SIZE).reshape(-1, WAVE_SIZE) < launch.lanes_per_group
+    waves, lanes = placement.waves_per_group, placement.lanes
+    local = _local_ids(launch.workgroup, lanes)
+    exists = np.arange(waves * lanes).reshape(-1, lanes) < launch.lanes_per_group
     exists = np.tile(exists, (placement.groups, 1))
     for axis, ids in enumerate(group_ids(placement)):
         if ragged[axis]:
-            origin = np.repeat(ids.astype(np.int64), launch.waves_per_group).reshape(-1, 1) * launch.workgroup[axis]
+            origin = np.repeat(ids.astype(np.int64), waves).reshape(-1, 1) * launch.workgroup[axis]
             exists &= origin + np.tile(local[axis], (placement.groups, 1)) < launch.grid[axis]
     return exists

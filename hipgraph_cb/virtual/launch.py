@@ -8,7 +8,6 @@ from typing import Protocol
 from hipgraph_cb.cached import cached_property
 from hipgraph_cb.errors import InvalidArgumentError
 
-WAVE_SIZE = 64
 MAX_WORKGROUP = 1024
 MAX_LDS = 65536
 MAX_SCRATCH = 131_056
@@ -108,9 +107,9 @@ class Launch:
         x, y, z = self.workgroup
         return x * y * z
 
-    @cached_property
-    def waves_per_group(self) -> int:
-        return -(-self.lanes_per_group // WAVE_SIZE)
+    def waves_per_group(self, lanes: int) -> int:
+        """How many waves of so many lanes a workgroup has."""
+        return -(-self.lanes_per_group // lanes)
 
     @cached_property
     def groups(self) -> tuple[int, int, int]:

@@ -19,7 +19,6 @@ import numpy as np
 from hipgraph_cb.errors import InvalidArgumentError
 from hipgraph_cb.virtual.faults import DeviceFault
 from hipgraph_cb.virtual.isa.execution.scheduler import Chunk
-from hipgraph_cb.virtual.launch import WAVE_SIZE
 
 if TYPE_CHECKING:
     from hipgraph_cb.virtual.isa.core.lds_range import OutsideLds
@@ -59,10 +58,11 @@ class OpcodeFigures:
 
 
 class DispatchTrace:
-    """Collects the figures of one dispatch and appends them to `path` when it is over."""
+    """Collects the figures of one dispatch and appends them to `path` when it is over; `lanes`: of its waves."""
 
-    def __init__(self, launch: Launch, path: str, outside_lds: OutsideLds) -> None:
+    def __init__(self, launch: Launch, lanes: int, path: str, outside_lds: OutsideLds) -> None:
         self._launch = launch
+        self._waves = launch.group_count * launch.waves_per_group(lanes)
         self._path = path
         self._outside_lds = outside_lds
         self._chunks = 0
@@ -97,7 +97,7 @@ class DispatchTrace:
             "kernel": launch.kernel.name,
             "grid": list(launch.grid),
             "workgroup": list(launch.workgroup),
-            "waves": launch.group_count * launch.waves_per_group,
+            "waves": self._waves,
             "chunks": self._chunks,
             "seconds": round(seconds, 9),
             "fault": None if fault is None else str(fault),
@@ -136,5 +136,5 @@ class _TracedChunk(Chunk):
         figures = self._opcodes.setdefault(mnemonic, OpcodeFigures())
         figures.runs += 1
         figures.waves += state.waves if running is None else int(np.count_nonzero(running))
-        figures.lanes += state.waves * WAVE_SIZE if active is None else int(np.count_nonzero(active))
+        figures.lanes += state.waves * state.lanes if active is None else int(np.count_nonzero(active))
         return figures

@@ -8,15 +8,16 @@ from dataclasses import dataclass
 import numpy as np
 from support.assembled import Assembled, assembled, kernel_of
 from support.instructions import opcode_list
+from support.lanes import GFX942
 
 from hipgraph_cb.virtual.faults import DeviceFault
 from hipgraph_cb.virtual.initial_state import initial_state
-from hipgraph_cb.virtual.isa.core.registry import CompileContext
 from hipgraph_cb.virtual.isa.core.state import AGPR, State
 from hipgraph_cb.virtual.isa.execution.placement import Placement
 from hipgraph_cb.virtual.isa.execution.program import program_for
 from hipgraph_cb.virtual.isa.execution.scheduler import Chunk, Outcome
 from hipgraph_cb.virtual.isa.targets.gfx9.tables_generated import LAYOUTS
+from hipgraph_cb.virtual.isa.targets.gfx9.target import TARGET
 from hipgraph_cb.virtual.launch import Launch
 from hipgraph_cb.virtual.memory import Memory
 
@@ -214,11 +215,11 @@ class Scene:
         launch = Launch(self.kernel, (groups * group_size, 1, 1), (group_size, 1, 1), self.kernarg)
         address = self.kernel.code_address
         memory.bytes(address, len(code))[:] = np.frombuffer(code, np.uint8)
-        placement = Placement("tried", address, 0, launch.groups, 0, groups, launch.waves_per_group)
+        placement = Placement("tried", address, 0, launch.groups, 0, groups, launch.waves_per_group(64), 64, TARGET)
         state, fault = initial_state(launch, memory, placement), None
         try:
             with np.errstate(all="ignore"):
-                finish(Chunk(state, program_for(code, CompileContext()), 0))
+                finish(Chunk(state, program_for(code, GFX942), 0))
         except DeviceFault as error:
             fault = str(error)
         parts = [memory.bytes(buffer, BUFFER) for buffer in (self.out, self.source)]

@@ -19,12 +19,12 @@ def launch(grid, workgroup, *, fixed_lds=0, dynamic_lds=0) -> Launch:
 def test_a_partial_workgroup_counts_as_a_group():
     cut = launch((130, 70, 3), (16, 8, 2))
     assert cut.groups == (9, 9, 2)
-    assert (cut.group_count, cut.lanes_per_group, cut.waves_per_group) == (162, 256, 4)
+    assert (cut.group_count, cut.lanes_per_group, cut.waves_per_group(64)) == (162, 256, 4)
 
 
 def test_a_last_wave_may_be_partial():
-    assert launch((50, 1, 1), (50, 1, 1)).waves_per_group == 1
-    assert launch((200, 1, 1), (200, 1, 1)).waves_per_group == 4
+    assert launch((50, 1, 1), (50, 1, 1)).waves_per_group(64) == 1
+    assert launch((200, 1, 1), (200, 1, 1)).waves_per_group(64) == 4
 
 
 def test_a_group_of_more_than_1024_items_is_refused():

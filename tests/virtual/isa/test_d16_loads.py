@@ -12,9 +12,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from support.instructions import opcode_list
-from support.lanes import execute, lanes_of, make_state
+from support.lanes import GFX942, execute, lanes_of, make_state
 
-from hipgraph_cb.virtual.isa.core.registry import CompileContext
 from hipgraph_cb.virtual.isa.targets.gfx9.decode import decode
 from hipgraph_cb.virtual.memory import Memory
 
@@ -80,7 +79,7 @@ def test_a_load_into_one_half_clears_the_other_where_registers_have_error_correc
     destination = fields["vdata"] if "vdata" in fields else fields["vdst"]
     state.write_vgpr(destination, np.full((1, 1), OLD, np.uint32))
     state.write_exec((np.arange(64) % 3 != 0).reshape(1, 64))
-    execute(state, replace(instruction, fields=fields), CompileContext(sram_ecc=sram_ecc))
+    execute(state, replace(instruction, fields=fields), replace(GFX942, sram_ecc=sram_ecc))
     result = lanes_of(state, destination)[0]
     assert set(result[np.arange(64) % 3 != 0].tolist()) == {expected(mnemonic, 0 if sram_ecc else OLD)}
     assert set(result[np.arange(64) % 3 == 0].tolist()) == {OLD}

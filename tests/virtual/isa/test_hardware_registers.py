@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from support.lanes import make_state, run_code
+from support.lanes import GFX942, make_state, run_code
 
 from hipgraph_cb.virtual.isa.core.operands import PRIVATE_BASE, SHARED_BASE
-from hipgraph_cb.virtual.isa.core.registry import CompileContext, UnsupportedInstruction, compiler_of
+from hipgraph_cb.virtual.isa.core.registry import UnsupportedInstruction, compiler_of
 from hipgraph_cb.virtual.isa.execution.instruction_set import MODULES
 from hipgraph_cb.virtual.isa.targets.gfx9.decode import decode
 from hipgraph_cb.virtual.memory import Memory
@@ -56,7 +56,7 @@ def test_other_registers(code, value):
 def compiled(code: str):
     instruction = decode(bytes.fromhex(code), 0)
     assert MODULES
-    return compiler_of(instruction.mnemonic)(instruction, CompileContext())
+    return compiler_of(instruction.mnemonic)(instruction, GFX942)
 
 
 def test_clearing_exceptions_and_an_interrupt_do_nothing():

@@ -87,14 +87,14 @@ def test_a_mask_pattern_works_within_32_lanes(state):
 def test_mask_patterns_and_then_or_then_xor(control):
     kept, added, flipped = control & 31, control >> 5 & 31, control >> 10
     expected = [lane & 32 | (((lane & 31) & kept) | added) ^ flipped for lane in range(64)]
-    assert swizzle_sources(control).tolist() == expected
+    assert swizzle_sources(control, 64).tolist() == expected
 
 
 def test_lanes_rotate_to_the_left_and_to_the_right_within_groups():
     left = [lane & 32 | (lane + 3) % 32 for lane in range(64)]
-    assert swizzle_sources(0xC000 | 3 << 5).tolist() == left
+    assert swizzle_sources(0xC000 | 3 << 5, 64).tolist() == left
     right_by_eights = [lane & ~7 | (lane - 2) % 8 for lane in range(64)]
-    assert swizzle_sources(0xC000 | 1 << 10 | 2 << 5 | 0b11000).tolist() == right_by_eights
+    assert swizzle_sources(0xC000 | 1 << 10 | 2 << 5 | 0b11000, 64).tolist() == right_by_eights
 
 
 def test_bits_are_reversed_for_a_fourier_transform():
@@ -103,4 +103,4 @@ def test_bits_are_reversed_for_a_fourier_transform():
     halves = "1 9 5 d 3 b 7 f 2 a 6 e 4 c 8 10 11 19 15 1d 13 1b 17 1f 12 1a 16 1e 14 1c 18 20"
     for control, table in ((0xE000, whole), (0xE010, halves), (0xE01F, " ".join(f"{n:x}" for n in range(1, 33)))):
         first = [int(number, 16) - 1 for number in table.split()]
-        assert swizzle_sources(control).tolist() == [*first, *(32 + lane for lane in first)]
+        assert swizzle_sources(control, 64).tolist() == [*first, *(32 + lane for lane in first)]

@@ -120,7 +120,7 @@ def multiply(state, mnemonic: str, **changes: int) -> None:
 
 @pytest.mark.parametrize("mnemonic", matrix.MNEMONICS)
 def test_a_product_of_every_form(memory, mnemonic):
-    product = Product.parse(mnemonic)
+    product = Product.parse(mnemonic, 64)
     state, a, b, c = prepared(memory, product)
     multiply(state, mnemonic)
     expected = np.einsum("wbik,wbjk->wbij", a, b) + c
@@ -128,21 +128,21 @@ def test_a_product_of_every_form(memory, mnemonic):
 
 
 def test_a_constant_addend(memory):
-    product = Product.parse("v_mfma_f32_16x16x16_f16")
+    product = Product.parse("v_mfma_f32_16x16x16_f16", 64)
     state, a, b, _ = prepared(memory, product)
     multiply(state, "v_mfma_f32_16x16x16_f16", src2=242)  # the inline constant 1.0
     assert np.array_equal(read_accumulator(state, D, product), np.einsum("wbik,wbjk->wbij", a, b) + 1)
 
 
 def test_the_accumulator_may_be_overwritten_in_place(memory):
-    product = Product.parse("v_mfma_f32_32x32x8_bf16")
+    product = Product.parse("v_mfma_f32_32x32x8_bf16", 64)
     state, a, b, c = prepared(memory, product)
     multiply(state, "v_mfma_f32_32x32x8_bf16", vdst=C)
     assert np.array_equal(read_accumulator(state, C, product), np.einsum("wbik,wbjk->wbij", a, b) + c)
 
 
 def test_inactive_lanes_take_part(memory):
-    product = Product.parse("v_mfma_f32_16x16x4_f32")
+    product = Product.parse("v_mfma_f32_16x16x4_f32", 64)
     state, a, b, c = prepared(memory, product)
     state.write_exec(np.zeros((1, 64), np.bool_))
     multiply(state, "v_mfma_f32_16x16x4_f32")
@@ -150,7 +150,7 @@ def test_inactive_lanes_take_part(memory):
 
 
 def test_cbsz_lets_groups_of_blocks_share_one_block_of_a(memory):
-    product = Product.parse("v_mfma_f32_4x4x1_16b_f32")
+    product = Product.parse("v_mfma_f32_4x4x1_16b_f32", 64)
     state, a, b, c = prepared(memory, product)
     multiply(state, "v_mfma_f32_4x4x1_16b_f32", cbsz=2, abid=3)
     shared = a[:, [3, 3, 3, 3, 7, 7, 7, 7, 11, 11, 11, 11, 15, 15, 15, 15]]
@@ -158,7 +158,7 @@ def test_cbsz_lets_groups_of_blocks_share_one_block_of_a(memory):
 
 
 def test_xf32_operands_are_rounded_to_ten_bits_of_fraction(memory):
-    product = Product.parse("v_mfma_f32_16x16x8_xf32")
+    product = Product.parse("v_mfma_f32_16x16x8_xf32", 64)
     state, *_ = prepared(memory, product)
     a = np.random.default_rng(2).standard_normal((2, 1, 16, 8)).astype(np.float32)
     a[0, 0, 1, :2] = [1 + 2.0**-11, 1 + 3 * 2.0**-11]  # ties to even
@@ -180,7 +180,7 @@ def test_xf32_operands_are_rounded_to_ten_bits_of_fraction(memory):
 
 @pytest.mark.parametrize("bits", range(8))
 def test_the_blgp_bits_negate_the_operands_of_a_double_product(memory, bits):
-    product = Product.parse("v_mfma_f64_16x16x4_f64")
+    product = Product.parse("v_mfma_f64_16x16x4_f64", 64)
     state, a, b, c = prepared(memory, product)
     multiply(state, "v_mfma_f64_16x16x4_f64", blgp=bits)
     signs = [-1 if bits >> index & 1 else 1 for index in range(3)]
@@ -190,7 +190,7 @@ def test_the_blgp_bits_negate_the_operands_of_a_double_product(memory, bits):
 
 @pytest.mark.parametrize("bits", range(8))
 def test_the_blgp_bits_let_lanes_take_the_second_matrix_of_others(memory, bits):
-    product = Product.parse("v_mfma_f32_16x16x4_f32")
+    product = Product.parse("v_mfma_f32_16x16x4_f32", 64)
     state, a, b, c = prepared(memory, product)
     multiply(state, "v_mfma_f32_16x16x4_f32", blgp=bits)
     lane = np.arange(64)
@@ -202,7 +202,7 @@ def test_the_blgp_bits_let_lanes_take_the_second_matrix_of_others(memory, bits):
 
 
 def test_the_accumulation_registers_are_chosen_by_their_bits(memory):
-    product = Product.parse("v_mfma_f32_16x16x16_f16")
+    product = Product.parse("v_mfma_f32_16x16x16_f16", 64)
     state, a, b, c = prepared(memory, product)
     write_operand(state, 256 + 100, product, "f16", a + 1)
     write_accumulator(state, 256 + 120, product, c - 3)

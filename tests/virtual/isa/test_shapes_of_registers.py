@@ -7,10 +7,10 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from support.instructions import opcode_list
-from support.lanes import lanes_of, make_state
+from support.lanes import GFX942, lanes_of, make_state
 
 from hipgraph_cb.virtual.faults import DeviceFault
-from hipgraph_cb.virtual.isa.core.registry import CompileContext, UnsupportedInstruction, compiler_of
+from hipgraph_cb.virtual.isa.core.registry import UnsupportedInstruction, compiler_of
 from hipgraph_cb.virtual.isa.core.state import AGPR, M0, VCC
 from hipgraph_cb.virtual.isa.execution import instruction_set
 from hipgraph_cb.virtual.isa.targets.gfx9.decode import decode
@@ -91,7 +91,7 @@ class Setting:
         instruction = self.prepare(decode(code, 0))
         compiler = compiler_of(instruction.mnemonic)
         try:
-            step = None if compiler is None else compiler(instruction, CompileContext())
+            step = None if compiler is None else compiler(instruction, GFX942)
             if callable(step):
                 with np.errstate(all="ignore"):
                     step(self.state)

@@ -7,6 +7,7 @@ import pytest
 
 from hipgraph_cb.virtual.isa.core.state import EXEC, VCC, State
 from hipgraph_cb.virtual.isa.execution.placement import Placement
+from hipgraph_cb.virtual.isa.targets.gfx9.target import TARGET
 from hipgraph_cb.virtual.memory import Memory
 
 pytestmark = pytest.mark.usefixtures("each_way")
@@ -17,7 +18,7 @@ WAVES = 6
 
 @pytest.fixture
 def state() -> State:
-    placement = Placement("k", 0x1000, 0, (3, 1, 1), 0, groups=3, waves_per_group=2)
+    placement = Placement("k", 0x1000, 0, (3, 1, 1), 0, groups=3, waves_per_group=2, lanes=64, target=TARGET)
     return State(Memory(1 << 16), placement, lds_size=100)
 
 

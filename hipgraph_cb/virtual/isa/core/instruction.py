@@ -5,10 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from hipgraph_cb.errors import HipGraphError
+
 VGPR_BASE = 256  # a 9-bit source code of VGPR_BASE + n is vector register n
 LITERAL = 255  # the source code of the literal behind the instruction
 DPP = 250
 SDWA = 249
+NOWHERE = 128  # as a scalar destination: what is written is lost; as a source the same code is the constant 0
 
 
 @dataclass(frozen=True)
@@ -29,6 +32,7 @@ class Instruction:
         words: the 32-bit words of the instruction.
         dpp: the fields of the DPP word when `src0` is 250, its `src0` being a vector register number.
         sdwa: the fields of the SDWA word when `src0` is 249.
+        encoded: the instruction that the target encodes, where this is an operation that it translates to.
     """
 
     address: int
@@ -40,8 +44,27 @@ class Instruction:
     words: tuple[int, ...] = ()
     dpp: Mapping[str, int] | None = None
     sdwa: Mapping[str, int] | None = None
+    encoded: Instruction | None = None
 
     @property
     def end(self) -> int:
         """Address of the instruction behind this one."""
         return self.address + self.size
+
+
+class UnknownInstruction(HipGraphError):  # noqa: N818
+    """Bytes that are not an instruction of the target.
+
+    Attributes:
+        word: the first word, or None where the code ends before it.
+        address: as it was given to `decode`.
+        format: the format the word belongs to, or None if it belongs to none.
+    """
+
+    status = "INVALID_ARGUMENT"
+
+    def __init__(self, what: str, *, word: int | None, address: int, format: str | None) -> None:
+        super().__init__(what)
+        self.word = word
+        self.address = address
+        self.format = format

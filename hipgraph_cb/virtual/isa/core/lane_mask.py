@@ -12,25 +12,24 @@ from hipgraph_cb.virtual.isa.core import lane_loops
 
 _ALL = np.ones((1, 1), np.bool_)
 _NONE = np.zeros((1, 1), np.bool_)
-_ALL_ONES = 0xFFFFFFFFFFFFFFFF
 _ONE = np.uint8(1)
 
 
 class LaneMask:
-    """`bits`: bool, broadcasts to [waves, 64]; never changed after construction."""
+    """`bits`: bool, broadcasts to [waves, lanes]; never changed after construction."""
 
     __slots__ = ("_any", "_words", "bits")
 
     def __init__(self, bits: NDArray[np.bool_]) -> None:
         self.bits = bits
-        self._words: NDArray[np.uint64] | None = None
+        self._words: NDArray[Any] | None = None
         self._any: bool | NDArray[np.bool_] | None = None
 
-    def words(self, waves: int) -> NDArray[np.uint64]:
-        """The mask as numbers, uint64 [waves, 1]; bit n is lane n."""
+    def words(self, shape: tuple[int, int]) -> NDArray[Any]:
+        """The mask of `shape` waves and lanes as numbers [waves, 1] with a bit for each lane; bit n is lane n."""
         if self._words is None:
-            full = np.broadcast_to(self.bits, (waves, 64))
-            self._words = np.ascontiguousarray(np.packbits(full, axis=1, bitorder="little")).view(np.uint64)
+            full = np.broadcast_to(self.bits, shape)
+            self._words = np.ascontiguousarray(np.packbits(full, axis=1, bitorder="little")).view(f"u{shape[1] // 8}")
         return self._words
 
     def any(self) -> bool | NDArray[np.bool_]:
@@ -48,8 +47,8 @@ class LaneMask:
 
 
 def _any_of_row(bits: NDArray[np.bool_]) -> NDArray[np.bool_]:
-    """`bits.any(axis=1)` as [rows, 1], eight booleans at a time and then half as many columns three times."""
-    if bits.shape[1] % 64:
+    """`bits.any(axis=1)` as [rows, 1], eight booleans at a time and then half as many columns several times."""
+    if bits.shape[1] % 32:
         return np.asarray(bits.any(axis=1, keepdims=True))
     eights = bits.view(np.uint64)
     while eights.shape[1] > 1:
@@ -89,17 +88,21 @@ def all_set(bits: NDArray[np.bool_]) -> bool:
     return bool(bits.item(bits.argmin()))
 
 
-def bits_of_number(value: int | NDArray[np.uint64] | LaneMask) -> NDArray[np.bool_]:
-    """The bits of a mask or of a 64-bit number (int or uint64 [waves, 1]): bool, broadcasts to [waves, 64]."""
+def bits_of_number(value: int | NDArray[Any] | LaneMask, lanes: int) -> NDArray[np.bool_]:
+    """The bits of a mask or of a number that has one for each lane: int, or an unsigned array [waves, 1].
+
+    Returns:
+        Bool, broadcasts to [waves, lanes].
+    """
     if isinstance(value, LaneMask):
         return value.bits
     if isinstance(value, int):
-        if value == _ALL_ONES:
+        if value == (1 << lanes) - 1:
             return _ALL
         if value == 0:
             return _NONE
         value = np.array([[value]], np.uint64)
-    octets = np.ascontiguousarray(value, np.uint64).view(np.uint8).reshape(-1, 8)
+    octets = np.ascontiguousarray(value, f"u{lanes // 8}").view(np.uint8).reshape(-1, lanes // 8)
     return np.unpackbits(octets, axis=1, bitorder="little").view(np.bool_)
 
 

@@ -39,7 +39,7 @@ class OutsideLds:
     first: str | None = None
 
     def note(self, state: State, instruction: Instruction, places: Addresses, size: int, outside: Bits) -> None:
-        """Count the lanes of `outside` ([waves, 64], as `places`).
+        """Count the lanes of `outside` ([waves, lanes], as `places`).
 
         Raises:
             DeviceFault: they are refused.
@@ -60,10 +60,10 @@ def access_lds(
     """Do `access` for the active lanes whose `size` bytes at `address` + `offset` are in their workgroup's LDS.
 
     Args:
-        address: unsigned, or int64; broadcasts to [waves, 64].
+        address: unsigned, or int64; broadcasts to [waves, lanes].
 
     Returns:
-        What `access` does, each [waves, 64] with 0 in active lanes that are outside; empty when no lane is active.
+        What `access` does, each [waves, lanes] with 0 in active lanes that are outside; empty when no lane is active.
 
     Raises:
         DeviceFault: a lane is outside, and that is refused.
@@ -88,7 +88,7 @@ def _placed(state: State, selected: Addresses, offset: int) -> Addresses:
     if state.active is None:
         placed = selected + (state.lds_rows + offset)
         return placed if placed.shape == state.shape else np.array(state.full(placed), order="C")
-    rows: Addresses = state.lds_rows.ravel().take(state.active_lanes >> 6)
+    rows: Addresses = state.lds_rows.ravel().take(state.active_lanes >> state.lane_bits)
     return rows + (selected + offset)
 
 

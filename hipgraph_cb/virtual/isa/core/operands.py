@@ -13,9 +13,21 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from hipgraph_cb.virtual.isa.core.register_limits import scalars, vectors
 from hipgraph_cb.virtual.isa.core.registry import UnsupportedInstruction
-from hipgraph_cb.virtual.isa.core.state import MASK32, MASK64, Number64, Scalar32, Scalar64, State, Vector32, Vector64
-from hipgraph_cb.virtual.isa.targets.gfx9.register_limits import scalars, vectors
+from hipgraph_cb.virtual.isa.core.state import (
+    EXEC,
+    MASK32,
+    MASK64,
+    VCC,
+    MaskOrNumber,
+    Number64,
+    Scalar32,
+    Scalar64,
+    State,
+    Vector32,
+    Vector64,
+)
 
 if TYPE_CHECKING:
     from hipgraph_cb.virtual.isa.core.instruction import Instruction
@@ -120,9 +132,9 @@ def scalar_reader(code: int, literal: int | None, kind: str = "b32") -> Callable
     if code in _APERTURES:
         return lambda state: _APERTURES[code] & MASK32
     if code == 251:
-        return lambda state: _as_number(_is_zero(state.read_pair(106)))
+        return lambda state: _as_number(_is_zero(state.read_mask_or_number(VCC)))
     if code == 252:
-        return lambda state: _as_number(_is_zero(state.read_pair(126)))
+        return lambda state: _as_number(_is_zero(state.read_mask_or_number(EXEC)))
     if code == 253:
         return lambda state: _as_number(state.read_scc())
     raise UnsupportedInstruction(f"source operand {code}")
@@ -151,7 +163,7 @@ def _as_number(condition: bool | NDArray[np.bool_]) -> Scalar32:
     return int(condition) if isinstance(condition, bool) else condition.astype(np.uint32)
 
 
-def _is_zero(pair: Scalar64) -> bool | NDArray[np.bool_]:
+def _is_zero(pair: MaskOrNumber) -> bool | NDArray[np.bool_]:
     if isinstance(pair, int):
         return pair == 0
     if isinstance(pair, np.ndarray):

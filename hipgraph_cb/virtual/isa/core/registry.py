@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from hipgraph_cb.virtual.isa.core.control import ControlFlow
     from hipgraph_cb.virtual.isa.core.instruction import Instruction
     from hipgraph_cb.virtual.isa.core.state import State
+    from hipgraph_cb.virtual.isa.core.target import Target
 
 Step = Callable[["State"], None]
 Compiled = Union[Step, "ControlFlow", None]
@@ -37,7 +38,9 @@ class CompileContext:
     """What a compiler may know besides the instruction.
 
     Attributes:
-        target: processor name, such as "gfx942".
+        target: the processors that the code is for.
+        processor: which of them, such as "gfx942".
+        lanes: of a wave.
         float_mode: rounding and denormal mode in force at this instruction.
         sram_ecc: whether the register file has error correction, as the target ID's `sramecc+` says. It writes whole
             registers, so a load of 16 bits (d16) clears the other half; without it that half stays.
@@ -45,7 +48,9 @@ class CompileContext:
         skips_vectors: vector instructions are not executed.
     """
 
-    target: str = "gfx942"
+    target: Target
+    processor: str
+    lanes: int
     float_mode: FloatMode = field(default_factory=FloatMode)
     sram_ecc: bool = True
     indexes_registers: bool = False

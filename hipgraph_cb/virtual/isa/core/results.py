@@ -10,9 +10,9 @@ from numpy.typing import NDArray
 
 from hipgraph_cb.virtual.isa.core import dpp, sdwa
 from hipgraph_cb.virtual.isa.core.operands import field, width_of
+from hipgraph_cb.virtual.isa.core.register_limits import vectors
 from hipgraph_cb.virtual.isa.core.registry import CompileContext, UnsupportedInstruction
 from hipgraph_cb.virtual.isa.core.state import State
-from hipgraph_cb.virtual.isa.targets.gfx9.register_limits import vectors
 
 if TYPE_CHECKING:
     from hipgraph_cb.virtual.isa.core.instruction import Instruction
@@ -51,20 +51,20 @@ def result_writer(instruction: Instruction, kind: str, context: CompileContext, 
     """A function that stores an array of `kind` in the instruction's destination."""
     register = instruction.fields["vdst"]
     transform = _transform(instruction, kind, context, arithmetic)
-    write = _plain_writer(instruction, kind, register)
+    write = _plain_writer(instruction, kind, register, context)
     if transform is None:
         return write
     chosen = transform
     return lambda state, value: write(state, chosen(value))
 
 
-def _plain_writer(instruction: Instruction, kind: str, register: int) -> Writer:
+def _plain_writer(instruction: Instruction, kind: str, register: int, context: CompileContext) -> Writer:
     width = width_of(kind)
     vectors(register, max(1, width // 32))
     if instruction.sdwa is not None:
         return sdwa.writer(instruction, kind, register)
     if instruction.dpp is not None:
-        return _dpp_writer(instruction, width, register)
+        return _dpp_writer(instruction, width, register, context.lanes)
     if width == 64:
         return lambda state, value: state.write_vgpr64(register, value.view(np.uint64))
     if width == 16:
@@ -89,18 +89,18 @@ def _half_writer(instruction: Instruction, register: int) -> Writer:
     return lambda state, value: state.write_vgpr(register, value.view(np.uint16).astype(np.uint32))
 
 
-def _dpp_writer(instruction: Instruction, width: int, register: int) -> Writer:
-    enabled = dpp.enabled_lanes(instruction)
+def _dpp_writer(instruction: Instruction, width: int, register: int, lanes: int) -> Writer:
+    enabled = dpp.enabled_lanes(instruction, lanes)
     if width == 64:
         return _wide_dpp_writer(enabled, register)
 
     def write(state: State, value: NDArray[Any]) -> None:
         word = value.view(np.uint16).astype(np.uint32) if width == 16 else value.view(np.uint32)
-        lanes = enabled(state)
-        if lanes is None:
+        chosen = enabled(state)
+        if chosen is None:
             state.write_vgpr(register, word)
         else:
-            state.write_vgpr_where(register, word, lanes)
+            state.write_vgpr_where(register, word, chosen)
 
     return write
 

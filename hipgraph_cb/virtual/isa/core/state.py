@@ -1,9 +1,10 @@
 """The registers of a chunk of waves: whole workgroups that run the same kernel side by side.
 
-Shapes. A vector register is one numpy uint32 array of any shape that broadcasts to [waves, 64]: a constant is (1, 1),
-a value per wave (waves, 1), a pattern over lanes (1, 64). A scalar register is a Python int when it is equal in all
-waves, else a uint32 array (waves, 1). A lane mask (VCC, EXEC, what saveexec stored) is a bool array that broadcasts to
-[waves, 64] and becomes a number only when it is read as one.
+Shapes. A vector register is one numpy uint32 array of any shape that broadcasts to [waves, lanes]: a constant is
+(1, 1), a value per wave (waves, 1), a pattern over lanes (1, lanes). A scalar register is a Python int when it is equal
+in all waves, else a uint32 array (waves, 1). A lane mask (VCC, EXEC, what saveexec stored) is a bool array that
+broadcasts to [waves, lanes] and becomes a number only when it is read as one. It is in a pair of scalar registers, or
+in one where waves have 32 lanes (see narrow_waves.py).
 
 **Register arrays are immutable.** Registers share them, so a write makes a new array.
 
@@ -22,6 +23,7 @@ from numpy.typing import NDArray
 
 from hipgraph_cb.virtual.faults import DeviceFault, FaultKind
 from hipgraph_cb.virtual.isa.core import lane_loops
+from hipgraph_cb.virtual.isa.core.instruction import NOWHERE
 from hipgraph_cb.virtual.isa.core.lane_mask import (
     LaneMask,
     all_ones,
@@ -42,7 +44,6 @@ if TYPE_CHECKING:
     from hipgraph_cb.virtual.isa.memory.lds import WordPlaces
     from hipgraph_cb.virtual.memory import Memory
 
-LANES = 64
 VCC = 106
 M0 = 124
 EXEC = 126
@@ -57,6 +58,7 @@ Bits = NDArray[np.bool_]
 Scalar32 = int | NDArray[np.uint32]
 Number64 = int | NDArray[np.uint64]
 Scalar64 = int | NDArray[np.uint64] | LaneMask
+MaskOrNumber = int | NDArray[np.unsignedinteger[Any]] | LaneMask
 Condition = bool | Bits | LaneMask
 Snapshot = tuple[list[Any], ...]
 
@@ -110,8 +112,8 @@ class State:
     Attributes:
         memory: the device's memory.
         placement: where the waves are in the grid, and which kernel they run.
-        waves: number of waves in the chunk.
-        active: bool [waves, 64] of the lanes that execute now, or None for all.
+        waves, lanes: number of waves in the chunk, and of lanes in a wave, which is two to the power `lane_bits`.
+        active: bool [waves, lanes] of the lanes that execute now, or None for all.
         lds: uint8 [groups, stride], one row a workgroup; `lds_size` bytes of a row exist.
         lds_rows: int64 [waves, 1], byte offset of a wave's row in `lds.reshape(-1)`.
         outside_lds: what accesses outside LDS do, and those that there were (see lds_range.py).
@@ -132,7 +134,9 @@ class State:
         self.memory = memory
         self.placement = placement
         self.waves = placement.waves
-        self.shape = (self.waves, LANES)
+        self.lanes = placement.lanes
+        self.lane_bits = self.lanes.bit_length() - 1
+        self.shape = (self.waves, self.lanes)
         self.mode = mode
         self.clock = 0
         self.watches_atomics = False
@@ -203,7 +207,7 @@ class State:
             self._moved[register] = (index, distance)
 
     def write_vgpr(self, register: int, value: Vector32) -> None:
-        """Write the active lanes. `value`: uint32, anything that broadcasts to [waves, 64]."""
+        """Write the active lanes. `value`: uint32, anything that broadcasts to [waves, lanes]."""
         if self.active is not None:
             value = self._blend32(value, self.read_vgpr(register))
         self._store32(register, value)
@@ -221,7 +225,7 @@ class State:
         self._store32(register, value)
 
     def write_vgpr_where(self, register: int, value: Vector32, lanes: Bits) -> None:
-        """Write those active lanes that `lanes` (bool, broadcasts to [waves, 64]) names."""
+        """Write those active lanes that `lanes` (bool, broadcasts to [waves, lanes]) names."""
         if self.active is not None:
             lanes = lanes & self.active
         self._store32(register, choose(lanes, value, self.read_vgpr(register)))
@@ -309,7 +313,7 @@ class State:
 
     @property
     def active_lanes(self) -> NDArray[np.intp]:
-        """Flat indices (wave * 64 + lane) of the active lanes, ascending."""
+        """Flat indices (wave * lanes + lane) of the active lanes, ascending."""
         if self._active_lanes is None:
             self._active_lanes = np.flatnonzero(self.active_bits())
         return self._active_lanes
@@ -319,7 +323,7 @@ class State:
         return np.ones(self.shape, np.bool_) if self.active is None else self.active
 
     def full(self, value: NDArray[Any]) -> NDArray[Any]:
-        """`value` broadcast to [waves, 64], as a read-only view."""
+        """`value` broadcast to [waves, lanes], as a read-only view."""
         return value if value.shape == self.shape else np.broadcast_to(value, self.shape)
 
     # scalar registers
@@ -337,7 +341,7 @@ class State:
     def read_sgpr64(self, register: int) -> Number64:
         """The number in a pair of scalar registers: an int, or uint64 [waves, 1] when waves differ."""
         value = self.read_pair(register)
-        return uniform(value.words(self.waves)) if isinstance(value, LaneMask) else value
+        return uniform(value.words(self.shape)) if isinstance(value, LaneMask) else value
 
     def read_pair(self, register: int) -> Scalar64:
         """Like `read_sgpr64`, but a lane mask is handed out as the `LaneMask` it is."""
@@ -366,7 +370,8 @@ class State:
     def write_sgpr(self, register: int, value: Scalar32) -> None:
         """Write a scalar register of the waves that run. `value`: an int in 0..2**32-1 or uint32 [waves, 1]."""
         if register >= EXEC:
-            self._write_exec_half(register, value)
+            if register < NOWHERE:
+                self._write_exec_half(register, value)
             return
         if self._group is not None:
             value = self._blend_scalar(value, self.read_sgpr(register), _U32)
@@ -383,7 +388,7 @@ class State:
     def write_sgpr64(self, register: int, value: Scalar64) -> None:
         """Write a pair of scalar registers. `value`: an int in 0..2**64-1, uint64 [waves, 1], or a `LaneMask`."""
         if register == EXEC:
-            self.write_exec(bits_of_number(value))
+            self.write_exec(bits_of_number(value, self.lanes))
         elif isinstance(value, LaneMask):
             self.write_mask(register, value.bits)
         elif isinstance(value, int):
@@ -393,7 +398,7 @@ class State:
             self.write_sgpr(register + 1, (value >> _HALF).astype(_U32))
 
     def _mask_half(self, mask: LaneMask, register: int) -> Scalar32:
-        words = mask.words(self.waves)
+        words = mask.words(self.shape)
         half: Scalar32 = uniform((words >> _HALF if register & 1 else words).astype(_U32))
         return half
 
@@ -407,13 +412,22 @@ class State:
     # lane masks
 
     def read_mask(self, register: int) -> Bits:
-        """The bits of a lane mask: bool, broadcasts to [waves, 64]."""
-        return bits_of_number(self.read_pair(register))
+        """The bits of a lane mask: bool, broadcasts to [waves, lanes]."""
+        return bits_of_number(self.read_mask_or_number(register), self.lanes)
+
+    def read_mask_or_number(self, register: int) -> MaskOrNumber:
+        """What is in the registers of a lane mask, as it is kept: a mask, or a number with a bit for each lane."""
+        return self.read_pair(register)
+
+    def write_mask_or_number(self, register: int, value: Any) -> None:
+        """The inverse of `read_mask_or_number`, whose result `value` is."""
+        self.write_sgpr64(register, value)
 
     def write_mask(self, register: int, bits: Bits) -> None:
-        """Store a lane mask (bool, broadcasts to [waves, 64]) in a pair of scalar registers."""
-        if register == EXEC:
-            self.write_exec(bits)
+        """Store a lane mask (bool, broadcasts to [waves, lanes]) in a pair of scalar registers."""
+        if register >= EXEC:
+            if register == EXEC:
+                self.write_exec(bits)
             return
         if self._group is not None:
             bits = either(self._group, bits, self.read_mask(register))
@@ -438,7 +452,7 @@ class State:
         return LaneMask(np.ones((1, 1), np.bool_) if self._exec is None else self._exec)
 
     def write_exec(self, bits: Bits) -> None:
-        """Set EXEC of the waves that run. `bits`: bool, broadcasts to [waves, 64].
+        """Set EXEC of the waves that run. `bits`: bool, broadcasts to [waves, lanes].
 
         Waves that have ended stay off, also when all others run.
         """
@@ -455,12 +469,12 @@ class State:
         self._refresh_active()
 
     def _write_exec_half(self, register: int, value: Scalar32) -> None:
-        words = self.exec_mask().words(self.waves)
+        words = self.exec_mask().words(self.shape)
         if register & 1:
             words = words & _U64(MASK32) | np.asarray(value, _U64) << _HALF
         else:
             words = words >> _HALF << _HALF | np.asarray(value, _U64)
-        self.write_exec(bits_of_number(np.broadcast_to(words, (self.waves, 1))))
+        self.write_exec(bits_of_number(np.broadcast_to(words, (self.waves, 1)), self.lanes))
 
     @property
     def group(self) -> Bits | None:
@@ -493,7 +507,7 @@ class State:
 
     @contextmanager
     def narrowed(self, lanes: Bits) -> Iterator[None]:
-        """Within it only those active lanes execute that are in `lanes`, bool [waves, 64]."""
+        """Within it only those active lanes execute that are in `lanes`, bool [waves, lanes]."""
         kept = self.active, self._active32, self._active64, self._active_lanes
         self.active = lanes if self.active is None else self.active & lanes
         self._active32 = self._active64 = self._active_lanes = None
@@ -556,18 +570,18 @@ class State:
         """Make (do not raise) the fault of `instruction`; the first true lane of `lanes` is the culprit.
 
         Args:
-            lanes: bool, broadcasts to [waves, 64]; the active lanes when omitted.
-            addresses: int64, broadcasts to [waves, 64]; the culprit's is reported.
+            lanes: bool, broadcasts to [waves, lanes]; the active lanes when omitted.
+            addresses: int64, broadcasts to [waves, lanes]; the culprit's is reported.
         """
         culprits = self.full(self.active_bits() if lanes is None else lanes)
-        wave, lane = divmod(int(culprits.argmax()), LANES)
+        wave, lane = divmod(int(culprits.argmax()), self.lanes)
         address = None if addresses is None else int(self.full(addresses)[wave, lane]) & MASK64
         return self.placement.fault(kind, description, instruction, wave, lane, address)
 
     def memory_fault(
         self, instruction: Instruction, addresses: NDArray[np.int64], size: int, faulty: Bits
     ) -> DeviceFault:
-        """Make the fault of an access of `size` bytes whose `faulty` lanes (as `addresses`, [waves, 64]) are bad."""
+        """Make the fault of an access of `size` bytes whose `faulty` lanes (as `addresses`, [waves, lanes]) are bad."""
         where = self.full(addresses)[self.full(faulty)].flat[0]
         description = self.memory.describe(int(where) & MASK64, size)
         return self.fault(

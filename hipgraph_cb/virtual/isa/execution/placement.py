@@ -10,6 +10,7 @@ from hipgraph_cb.virtual.faults import DeviceFault, FaultKind
 
 if TYPE_CHECKING:
     from hipgraph_cb.virtual.isa.core.instruction import Instruction
+    from hipgraph_cb.virtual.isa.core.target import Target
 
 
 @dataclass(frozen=True)
@@ -20,6 +21,8 @@ class Placement:
         kernel: name of the kernel.
         code_address: device address of the start of the code segment; instruction addresses count from there.
         entry: offset of the kernel's first instruction in the code segment.
+        lanes: of a wave.
+        target: the processors that the code is for.
     """
 
     kernel: str
@@ -29,6 +32,8 @@ class Placement:
     first_group: int
     groups: int
     waves_per_group: int
+    lanes: int
+    target: Target
 
     @cached_property
     def waves(self) -> int:
@@ -56,7 +61,7 @@ class Placement:
             kernel=self.kernel,
             pc=None if instruction is None else self.code_address + instruction.address,
             offset=None if instruction is None else instruction.address - self.entry,
-            instruction=None if instruction is None else text_of(instruction),
+            instruction=None if instruction is None else self.text_of(instruction),
             workgroup=None if wave is None else self.workgroup(wave),
             wave=None if wave is None else wave % self.waves_per_group,
             lane=lane,
@@ -78,9 +83,6 @@ class Placement:
             wave=wave % self.waves_per_group,
         )
 
-
-def text_of(instruction: Instruction) -> str:
-    """The instruction in LLVM's syntax."""
-    from hipgraph_cb.virtual.isa.text.disassemble import disassemble
-
-    return disassemble(instruction)
+    def text_of(self, instruction: Instruction) -> str:
+        """The instruction in LLVM's syntax."""
+        return self.target.text(instruction if instruction.encoded is None else instruction.encoded)

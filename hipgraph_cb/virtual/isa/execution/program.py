@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING
 
 from hipgraph_cb.virtual.faults import FaultKind
 from hipgraph_cb.virtual.isa.core.control import Branch, ConditionalBranch, ControlFlow, Jump
+from hipgraph_cb.virtual.isa.core.instruction import UnknownInstruction
+from hipgraph_cb.virtual.isa.core.register_limits import refuse_missing_scalar_results
 from hipgraph_cb.virtual.isa.core.registry import CompileContext, Step, UnsupportedInstruction, compiler_of
 from hipgraph_cb.virtual.isa.execution import instruction_set
-from hipgraph_cb.virtual.isa.targets.gfx9.decode import UnknownInstruction, decode
-from hipgraph_cb.virtual.isa.targets.gfx9.register_limits import refuse_missing_scalar_results
 from hipgraph_cb.virtual.isa.vector.register_indexing import indexed
 
 if TYPE_CHECKING:
@@ -109,7 +109,7 @@ class Program:
     def _instruction(self, offset: int) -> tuple[Instruction, Step | ControlFlow | None]:
         found = self._compiled.get(offset)
         if found is None:
-            instruction = decode(self.code, offset, self.context.target)
+            instruction = self.context.target.decode(self.code, offset, self.context.processor)
             found = self._compiled[offset] = (instruction, self._compile(instruction))
         return found
 
@@ -130,7 +130,7 @@ class Program:
         if compiler is None:
             return _refusal(instruction, f"{instruction.mnemonic} is not implemented")
         try:
-            refuse_missing_scalar_results(instruction)
+            refuse_missing_scalar_results(instruction, self.context.lanes)
             return compiler(instruction, self.context)
         except UnsupportedInstruction as error:
             return _refusal_of_form(instruction, error)

@@ -29,10 +29,9 @@ from hipgraph_cb.virtual.isa.core.control import (
     Jump,
     SetMode,
 )
+from hipgraph_cb.virtual.isa.core.instruction import UnknownInstruction
 from hipgraph_cb.virtual.isa.core.lane_mask import LaneMask, any_set
 from hipgraph_cb.virtual.isa.core.state import uniform
-from hipgraph_cb.virtual.isa.execution.placement import text_of
-from hipgraph_cb.virtual.isa.targets.gfx9.decode import UnknownInstruction
 
 if TYPE_CHECKING:
     from hipgraph_cb.virtual.isa.core.instruction import Instruction
@@ -158,7 +157,7 @@ class Chunk:
     def _stopped(self) -> DeviceFault:
         block = self._program.block(self._pc)
         first = block.instructions[0] if block.instructions else block.last
-        text = None if first is None else text_of(first)
+        text = None if first is None else self._state.placement.text_of(first)
         return self._state.placement.fault_at(
             FaultKind.TIMEOUT, "the wait for it was given up", self._pc, self._first_member(), text
         )
@@ -238,7 +237,7 @@ class Chunk:
         if control.link is not None:
             control.link(state, state.placement.code_address + end)
         if isinstance(destination, LaneMask):
-            destination = uniform(destination.words(state.waves))
+            destination = uniform(destination.words(state.shape))
         base = state.placement.code_address
         if isinstance(destination, int):
             return self._go(destination - base, end)

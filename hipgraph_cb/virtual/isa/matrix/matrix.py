@@ -1,7 +1,7 @@
-"""MFMA: D = A x B + C for the matrices that the 64 lanes of a wave hold together (CDNA3 ISA, "Matrix arithmetic").
+"""MFMA: D = A x B + C for the matrices that the lanes of a wave hold together (CDNA3 ISA, "Matrix arithmetic").
 
-Layouts. With M x N x K and `blocks` independent products, a lane holds k = K * M * blocks / 64 consecutive elements of
-a row of A (column of B): lane = row + M * (block + blocks * (element // k)). The accumulators are described at
+Layouts. With M x N x K and `blocks` independent products, a lane holds k = K * M * blocks / lanes consecutive elements
+of a row of A (column of B): lane = row + M * (block + blocks * (element // k)). The accumulators are described at
 `_ACCUMULATORS`. EXEC is ignored. Sums are made in single precision (double for f64, exact for integers) in numpy's
 order; xf32 inputs are rounded to ten bits of fraction first.
 """
@@ -19,9 +19,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hipgraph_cb.virtual.isa.core.operands import VGPR_BASE, constant_value
+from hipgraph_cb.virtual.isa.core.register_limits import vectors
 from hipgraph_cb.virtual.isa.core.registry import CompileContext, Compiled, UnsupportedInstruction, semantics
-from hipgraph_cb.virtual.isa.core.state import AGPR, LANES, State
-from hipgraph_cb.virtual.isa.targets.gfx9.register_limits import vectors
+from hipgraph_cb.virtual.isa.core.state import AGPR, State
 from hipgraph_cb.virtual.isa.vector.small_floats import values_of
 
 if TYPE_CHECKING:
@@ -49,7 +49,10 @@ _ACCUMULATORS: dict[tuple[int, str], tuple[tuple[int, ...], tuple[int, ...]]] = 
 
 @dataclass(frozen=True)
 class Product:
-    """What one MFMA mnemonic says: sizes of the matrices, number of blocks, element types of A, B and the result."""
+    """What one MFMA mnemonic says: sizes of the matrices, number of blocks, element types of A, B and the result.
+
+    `lanes`: of the wave that holds them.
+    """
 
     rows: int
     columns: int
@@ -58,20 +61,21 @@ class Product:
     left: str
     right: str
     result: str
+    lanes: int
 
     @staticmethod
-    def parse(mnemonic: str) -> Product:
+    def parse(mnemonic: str, lanes: int) -> Product:
         match = _NAME.fullmatch(mnemonic)
         if match is None:
             raise UnsupportedInstruction(f"the form {mnemonic}")
         result, rows, columns, depth, blocks, kinds = match.groups()
         left, _, right = kinds.partition("_")
-        return Product(int(rows), int(columns), int(depth), int(blocks or 1), left, right or left, result)
+        return Product(int(rows), int(columns), int(depth), int(blocks or 1), left, right or left, result, lanes)
 
     @property
     def elements(self) -> int:
         """Elements of A, and of B, that one lane holds."""
-        return self.depth * self.rows * self.blocks // LANES
+        return self.depth * self.rows * self.blocks // self.lanes
 
     @property
     def result_words(self) -> int:
@@ -81,7 +85,7 @@ class Product:
     @property
     def accumulators(self) -> int:
         """Accumulator elements of one lane."""
-        return self.rows * self.columns * self.blocks // LANES
+        return self.rows * self.columns * self.blocks // self.lanes
 
 
 def _bf16(words: Values) -> Values:
@@ -220,7 +224,7 @@ def write_product(state: State, product: Product, register: int, result: Values)
     """Spread [waves, block, row, column] over the accumulator registers from `register` on."""
     sizes, order = _spread_axes(product)
     cut = result.reshape(state.waves, *sizes).transpose(order)
-    lanes = cut.reshape(state.waves, product.accumulators, LANES).transpose(1, 0, 2)
+    lanes = cut.reshape(state.waves, product.accumulators, product.lanes).transpose(1, 0, 2)
     words, arrays = product.result_words, []
     for index in range(product.accumulators):
         if words == 1:
@@ -243,13 +247,15 @@ def _chosen_blocks(product: Product, instruction: Instruction) -> NDArray[np.int
     return np.arange(product.blocks) >> size << size | index
 
 
-_LANE = np.arange(LANES)
 # BLGP -> whose B registers each lane takes: halves and quarters of the wave, or the next quarter
-_BROADCASTS = {
-    1: _LANE & 31,
-    2: _LANE | 32,
-    3: _LANE + 16 & 63,
-    **{4 + part: _LANE & 15 | 16 * part for part in range(4)},
+_BROADCASTS: dict[int, Callable[[Values], Values]] = {
+    1: lambda lane: lane & 31,
+    2: lambda lane: lane | 32,
+    3: lambda lane: (lane + 16) % len(lane),
+    4: lambda lane: lane & 15,
+    5: lambda lane: lane & 15 | 16,
+    6: lambda lane: lane & 15 | 32,
+    7: lambda lane: lane & 15 | 48,
 }
 
 
@@ -258,7 +264,7 @@ def _broadcast(product: Product, instruction: Instruction) -> NDArray[np.int64] 
     bits = instruction.fields["blgp"]
     if not bits or product.result == "f64":
         return None
-    return _BROADCASTS[bits]
+    return _BROADCASTS[bits](np.arange(product.lanes))
 
 
 def _signs(product: Product, instruction: Instruction) -> tuple[int, int, int]:
@@ -269,8 +275,7 @@ def _signs(product: Product, instruction: Instruction) -> tuple[int, int, int]:
 
 def compile_product(instruction: Instruction, context: CompileContext) -> Compiled:
     """The step of one dense MFMA instruction."""
-    del context
-    product = Product.parse(instruction.mnemonic)
+    product = Product.parse(instruction.mnemonic, context.lanes)
     lanes = _broadcast(product, instruction)
     left = operand_reader(product, operand_register(instruction, "src0", 1), product.left, product.rows)
     right = operand_reader(product, operand_register(instruction, "src1", 2), product.right, product.columns, lanes)

@@ -63,8 +63,7 @@ def _expanded(stored: NDArray[Any], positions: NDArray[np.int64]) -> NDArray[Any
 
 @semantics(*MNEMONICS)
 def _compile(instruction: Instruction, context: CompileContext) -> Compiled:
-    del context
-    product = Product.parse(instruction.mnemonic)
+    product = Product.parse(instruction.mnemonic, context.lanes)
     if instruction.fields["src2"] < VGPR_BASE:
         raise UnsupportedInstruction("indices outside the vector registers")
     stored = replace(product, depth=product.depth // 2)  # A as its registers hold it

@@ -15,8 +15,9 @@ from numpy.typing import NDArray
 
 from hipgraph_cb.virtual.isa.core.lane_mask import any_set
 from hipgraph_cb.virtual.isa.core.operands import constant32, scalar_reader
+from hipgraph_cb.virtual.isa.core.register_limits import vectors
 from hipgraph_cb.virtual.isa.core.registry import CompileContext, Compiled, UnsupportedInstruction, semantics
-from hipgraph_cb.virtual.isa.core.state import LANES, Bits, State, Vector32, uniform
+from hipgraph_cb.virtual.isa.core.state import Bits, State, Vector32, uniform
 from hipgraph_cb.virtual.isa.memory.global_memory import (
     NARROW_LOADS,
     NARROW_STORES,
@@ -33,7 +34,6 @@ from hipgraph_cb.virtual.isa.memory.linear_access import (
     store_linear,
 )
 from hipgraph_cb.virtual.isa.memory.memory_access import Addresses, load_narrow, load_words, store_narrow, store_words
-from hipgraph_cb.virtual.isa.targets.gfx9.register_limits import vectors
 
 if TYPE_CHECKING:
     from hipgraph_cb.virtual.isa.core.instruction import Instruction
@@ -96,7 +96,7 @@ def buffer_places(instruction: Instruction) -> Callable[[State], Places]:
         descriptor = read_descriptor(state, instruction)
         index: Any = state.read_vgpr(vaddr).astype(np.int64) if uses_index else 0
         if descriptor.adds_thread_id:
-            index = index + np.arange(LANES, dtype=np.int64).reshape(1, -1)
+            index = index + np.arange(state.lanes, dtype=np.int64).reshape(1, -1)
         offset: Any = immediate
         if uses_offset:
             offset = state.read_vgpr(vaddr + uses_index).astype(np.int64) + immediate

@@ -14,6 +14,7 @@ import numpy as np
 
 from hipgraph_cb.virtual.faults import FaultKind
 from hipgraph_cb.virtual.isa.core.operands import PRIVATE_BASE, SHARED_BASE
+from hipgraph_cb.virtual.isa.core.register_limits import vectors
 from hipgraph_cb.virtual.isa.core.registry import CompileContext, Compiled, semantics
 from hipgraph_cb.virtual.isa.core.state import State, Vector32
 from hipgraph_cb.virtual.isa.memory.global_atomics import (
@@ -54,7 +55,6 @@ from hipgraph_cb.virtual.isa.memory.private_memory import (
     store_private_narrow,
     store_private_words,
 )
-from hipgraph_cb.virtual.isa.targets.gfx9.register_limits import vectors
 
 if TYPE_CHECKING:
     from hipgraph_cb.virtual.isa.core.instruction import Instruction

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hipgraph_cb.virtual.isa.core.lane_mask import any_set
+from hipgraph_cb.virtual.isa.core.register_limits import scalars, vectors
 from hipgraph_cb.virtual.isa.core.registry import CompileContext, Compiled, Step, semantics
 from hipgraph_cb.virtual.isa.core.state import AGPR, MASK64, State, Vector32
 from hipgraph_cb.virtual.isa.memory.linear_access import NO_SADDR, linear_place, load_linear, load_masked, store_linear
@@ -27,7 +28,6 @@ from hipgraph_cb.virtual.isa.memory.memory_access import (
     store_narrow,
     store_words,
 )
-from hipgraph_cb.virtual.isa.targets.gfx9.register_limits import scalars, vectors
 
 if TYPE_CHECKING:
     from hipgraph_cb.virtual.isa.core.instruction import Instruction

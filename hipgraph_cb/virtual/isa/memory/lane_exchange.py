@@ -8,14 +8,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hipgraph_cb.virtual.isa.core.registry import CompileContext, Compiled, semantics
-from hipgraph_cb.virtual.isa.core.state import LANES, State, Vector32
+from hipgraph_cb.virtual.isa.core.state import State, Vector32
 from hipgraph_cb.virtual.isa.memory.global_memory import vector_register
 from hipgraph_cb.virtual.isa.memory.lds import whole_offset
 
 if TYPE_CHECKING:
     from hipgraph_cb.virtual.isa.core.instruction import Instruction
 
-_LANE = np.arange(LANES, dtype=np.int64)
 QUAD_MODE = 0x8000
 ROTATE_MODE, TRANSFORM_MODE = 0xC000, 0xE000
 
@@ -23,8 +22,13 @@ ROTATE_MODE, TRANSFORM_MODE = 0xC000, 0xE000
 def _named_lanes(state: State, register: int, offset: int) -> NDArray[np.int64]:
     """The lane that each lane's byte address names, as an index over all lanes of the chunk; upper bits are ignored."""
     addresses = state.read_vgpr(register).astype(np.int64)
-    lanes = (addresses + offset >> 2) & (LANES - 1)
-    return lanes + np.arange(0, state.waves * LANES, LANES).reshape(-1, 1)
+    lanes = (addresses + offset >> 2) & (state.lanes - 1)
+    return lanes + _first_lanes(state)
+
+
+def _first_lanes(state: State) -> NDArray[np.int64]:
+    """The index of lane 0 of each wave over all lanes of the chunk."""
+    return np.arange(0, state.waves * state.lanes, state.lanes).reshape(-1, 1)
 
 
 def _pull(state: State, value: Vector32, sources: NDArray[np.int64]) -> Vector32:
@@ -61,7 +65,7 @@ def _compile_push(instruction: Instruction, context: CompileContext) -> Compiled
         values = state.full(state.read_vgpr(source))
         if state.active is not None:
             targets, values = targets[state.active], values[state.active]
-        received = np.zeros(state.waves * LANES, np.uint32)
+        received = np.zeros(state.waves * state.lanes, np.uint32)
         received[targets.reshape(-1)] = values.reshape(-1)
         state.write_vgpr(destination, received.reshape(state.shape))
 
@@ -70,37 +74,36 @@ def _compile_push(instruction: Instruction, context: CompileContext) -> Compiled
 
 @semantics("ds_swizzle_b32")
 def _compile_swizzle(instruction: Instruction, context: CompileContext) -> Compiled:
-    del context
-    sources = swizzle_sources(whole_offset(instruction))
+    sources = swizzle_sources(whole_offset(instruction), context.lanes)
     source, destination = vector_register(instruction, "addr"), vector_register(instruction, "vdst")
 
     def step(state: State) -> None:
-        rows = np.arange(0, state.waves * LANES, LANES).reshape(-1, 1)
-        state.write_vgpr(destination, _pull(state, state.read_vgpr(source), sources + rows))
+        state.write_vgpr(destination, _pull(state, state.read_vgpr(source), sources + _first_lanes(state)))
 
     return step
 
 
-def swizzle_sources(control: int) -> NDArray[np.int64]:
-    """The lane each lane reads (CDNA3 ISA, DS_SWIZZLE_B32).
+def swizzle_sources(control: int, lanes: int) -> NDArray[np.int64]:
+    """The lane that each of so many lanes reads (CDNA3 ISA, DS_SWIZZLE_B32).
 
     Four lanes are permuted; or, within 32 lanes, and-, or- and xor-masks apply, lanes rotate within groups that a mask
     of fixed bits makes, or the free bits are reversed (for a fast Fourier transform).
     """
+    lane = np.arange(lanes, dtype=np.int64)
     if control >= TRANSFORM_MODE:
-        return (_LANE & 32) | _reversed_bits(control & 31)
+        return (lane & 32) | _reversed_bits(control & 31, lanes)
     if control >= ROTATE_MODE:
         fixed, amount = control & 31, (control >> 5 & 31) * (-1 if control >> 10 & 1 else 1)
-        return (_LANE & 32) | (_LANE & fixed) | (_LANE + amount & ~fixed & 31)
+        return (lane & 32) | (lane & fixed) | (lane + amount & ~fixed & 31)
     if control & QUAD_MODE:
-        return (_LANE & ~3) + (control >> 2 * (_LANE & 3) & 3)
+        return (lane & ~3) + (control >> 2 * (lane & 3) & 3)
     kept, added, flipped = control & 31, control >> 5 & 31, control >> 10 & 31
-    return (_LANE & 32) | ((_LANE & 31 & kept | added) ^ flipped)
+    return (lane & 32) | ((lane & 31 & kept | added) ^ flipped)
 
 
-def _reversed_bits(fixed: int) -> NDArray[np.int64]:
+def _reversed_bits(fixed: int, count: int) -> NDArray[np.int64]:
     """The five bits of a lane without the `fixed` ones, in reverse order at the bottom, and the fixed ones."""
-    lanes = [int(f"{lane & 31 & ~fixed:05b}"[::-1], 2) >> fixed.bit_count() | lane & fixed for lane in range(LANES)]
+    lanes = [int(f"{lane & 31 & ~fixed:05b}"[::-1], 2) >> fixed.bit_count() | lane & fixed for lane in range(count)]
     return np.array(lanes, np.int64)
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from hipgraph_cb.virtual.isa.core.registry import CompileContext, Compiled, semantics
-from hipgraph_cb.virtual.isa.core.state import LANES, M0, State, Vector32
+from hipgraph_cb.virtual.isa.core.state import M0, State, Vector32
 from hipgraph_cb.virtual.isa.memory.global_memory import NARROW_LOADS, global_addresses, vector_register
 from hipgraph_cb.virtual.isa.memory.lds import load_words_from_lds, store_to_lds_at, whole_offset
 from hipgraph_cb.virtual.isa.memory.memory_access import (
@@ -24,14 +24,12 @@ from hipgraph_cb.virtual.isa.memory.scratch_memory import scratch_addresses
 if TYPE_CHECKING:
     from hipgraph_cb.virtual.isa.core.instruction import Instruction
 
-_LANE_OFFSETS = 4 * np.arange(LANES, dtype=np.int64).reshape(1, -1)
-
 
 def addressed_by_lane(state: State, offset: int) -> Addresses:
     """The lower half of M0 plus `offset` plus four times the number of the lane."""
     base = state.read_sgpr(M0)
     start = base & 0xFFFF if isinstance(base, int) else (base & np.uint32(0xFFFF)).astype(np.int64)
-    return state.full(_LANE_OFFSETS + start + offset)
+    return state.full(np.arange(0, 4 * state.lanes, 4, dtype=np.int64).reshape(1, -1) + start + offset)
 
 
 def store_to_lds(state: State, instruction: Instruction, value: Vector32) -> None:

@@ -31,8 +31,8 @@ def active_only(state: State, values: NDArray[Number]) -> NDArray[Number]:
     if values.size == 1:
         return values.reshape(1) if lanes.size else values.reshape(1)[:0]
     if values.shape[1] == 1:
-        return values.ravel().take(lanes >> 6)
-    return values.ravel().take(lanes & 63)
+        return values.ravel().take(lanes >> state.lane_bits)
+    return values.ravel().take(lanes & state.lanes - 1)
 
 
 def spread(state: State, values: NDArray[Number]) -> NDArray[Number]:

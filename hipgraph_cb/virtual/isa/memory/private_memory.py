@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hipgraph_cb.virtual.faults import FaultKind
-from hipgraph_cb.virtual.isa.core.state import LANES, State, Vector32
+from hipgraph_cb.virtual.isa.core.state import State, Vector32
 from hipgraph_cb.virtual.isa.memory.memory_access import Addresses, active_only, misaligned, spread
 
 if TYPE_CHECKING:
@@ -49,7 +49,7 @@ def load_private_words(
     if misaligned(selected):
         return [spread(state, _shaped(state, _bytes(state, selected + 4 * word, 4))) for word in range(count)]
     words, places = state.scratch.reshape(-1), _word_places(state, selected)
-    step = state.waves * LANES
+    step = state.waves * state.lanes
     return [spread(state, _shaped(state, words.take(places + step * index))) for index in range(count)]
 
 
@@ -78,7 +78,7 @@ def store_private_words(state: State, instruction: Instruction, addresses: Addre
         return
     words, places = state.scratch.reshape(-1), _word_places(state, selected)
     for index, value in enumerate(chosen):
-        words[places + state.waves * LANES * index] = value
+        words[places + state.waves * state.lanes * index] = value
 
 
 def store_private_narrow(
@@ -105,16 +105,16 @@ def _active_values(state: State, values: Vector32) -> Vector32:
 
 
 def _active_numbers(state: State) -> NDArray[Any]:
-    return np.arange(state.waves * LANES) if state.active is None else state.active_lanes
+    return np.arange(state.waves * state.lanes) if state.active is None else state.active_lanes
 
 
 def _shaped(state: State, values: Vector32) -> Vector32:
-    """One-dimensional values of all lanes as [waves, 64]; those of the active lanes only are left as they are."""
+    """One-dimensional values of all lanes as [waves, lanes]; those of the active lanes only are left as they are."""
     return values.reshape(state.shape) if state.active is None else values
 
 
 def _word_places(state: State, selected: Addresses) -> Addresses:
-    places: Addresses = (selected >> 2) * (state.waves * LANES) + _active_numbers(state)
+    places: Addresses = (selected >> 2) * (state.waves * state.lanes) + _active_numbers(state)
     return places
 
 

@@ -13,14 +13,12 @@ from hipgraph_cb.virtual.isa.core.float_mode import MODE_BITS, SKIPS_VECTORS
 from hipgraph_cb.virtual.isa.core.lane_mask import LaneMask
 from hipgraph_cb.virtual.isa.core.operands import PRIVATE_BASE, SHARED_BASE, scalar_reader, scalar_reader64
 from hipgraph_cb.virtual.isa.core.registry import CompileContext, Compiled, UnsupportedInstruction, semantics
-from hipgraph_cb.virtual.isa.core.state import EXEC, VCC, Scalar32, Scalar64, State
+from hipgraph_cb.virtual.isa.core.state import EXEC, VCC, MaskOrNumber, Scalar32, State
 
 if TYPE_CHECKING:
     from hipgraph_cb.virtual.isa.core.instruction import Instruction
 
 Condition = Callable[[State], Any]
-MODE_REGISTER = 1
-TRAP_STATUS = 3
 
 
 def _sign16(value: int) -> int:
@@ -85,20 +83,20 @@ def _negated(value: Any) -> Any:
     return not value if isinstance(value, (bool, np.bool_)) else ~value
 
 
-def any_bit(pair: Scalar64) -> Any:
-    """Whether a 64-bit scalar is not zero: bool, or bool [waves, 1]."""
-    return pair.any() if isinstance(pair, LaneMask) else pair != 0
+def any_bit(mask: MaskOrNumber) -> Any:
+    """Whether a scalar is not zero: bool, or bool [waves, 1]."""
+    return mask.any() if isinstance(mask, LaneMask) else mask != 0
 
 
 def _exec_any(state: State) -> Any:
-    return True if state.exec is None else any_bit(state.read_pair(EXEC))
+    return True if state.exec is None else any_bit(state.read_mask_or_number(EXEC))
 
 
 CONDITIONS: dict[str, Condition] = {
     "scc1": lambda state: state.read_scc(),
     "scc0": lambda state: _negated(state.read_scc()),
-    "vccnz": lambda state: any_bit(state.read_pair(VCC)),
-    "vccz": lambda state: _negated(any_bit(state.read_pair(VCC))),
+    "vccnz": lambda state: any_bit(state.read_mask_or_number(VCC)),
+    "vccz": lambda state: _negated(any_bit(state.read_mask_or_number(VCC))),
     "execnz": _exec_any,
     "execz": lambda state: _negated(_exec_any(state)),
 }
@@ -176,10 +174,9 @@ def _register_field(instruction: Instruction) -> tuple[int, int, int]:
 
 @semantics("s_getreg_b32")
 def _compile_get_register(instruction: Instruction, context: CompileContext) -> Compiled:
-    del context
     register, offset, size = _register_field(instruction)
     destination, mask = instruction.fields["sdst"], (1 << size) - 1
-    read = _HARDWARE_REGISTERS.get(register)
+    read = _HARDWARE_REGISTERS.get(context.target.hardware_registers.get(register, ""))
     if read is None:
         raise UnsupportedInstruction(f"hardware register {register}")
 
@@ -194,7 +191,11 @@ def _compile_get_register(instruction: Instruction, context: CompileContext) -> 
 def _status(state: State) -> Scalar32:
     """SCC, EXECZ, VCCZ and VALID; IN_TG where workgroups have several waves. No other bit is ever set."""
     fixed = 1 << 16 | (1 << 11 if state.placement.waves_per_group > 1 else 0)
-    parts = ((state.read_scc(), 0), (_negated(_exec_any(state)), 9), (_negated(any_bit(state.read_pair(VCC))), 10))
+    parts = (
+        (state.read_scc(), 0),
+        (_negated(_exec_any(state)), 9),
+        (_negated(any_bit(state.read_mask_or_number(VCC))), 10),
+    )
     value: Any = fixed
     for condition, bit in parts:
         set_bit = np.asarray(condition).astype(np.uint32) << np.uint32(bit)
@@ -202,25 +203,25 @@ def _status(state: State) -> Scalar32:
     return value if isinstance(value, int) else np.asarray(value, np.uint32)
 
 
-# by number: MODE, STATUS, TRAPSTS (no exception is ever raised), HW_ID and XCC_ID (everything runs in one place),
-# SH_MEM_BASES (the upper 16 bits of the two apertures)
-_HARDWARE_REGISTERS: dict[int, Callable[[State], Scalar32]] = {
-    MODE_REGISTER: lambda state: state.mode,
-    2: _status,
-    TRAP_STATUS: lambda state: 0,
-    4: lambda state: 0,
-    15: lambda state: PRIVATE_BASE >> 48 | SHARED_BASE >> 48 << 16,
-    20: lambda state: 0,
+# TRAPSTS: no exception is ever raised; HW_ID and XCC_ID: everything runs in one place; SH_MEM_BASES: the upper 16 bits
+# of the two apertures
+_HARDWARE_REGISTERS: dict[str, Callable[[State], Scalar32]] = {
+    "mode": lambda state: state.mode,
+    "status": _status,
+    "trap status": lambda state: 0,
+    "hardware id": lambda state: 0,
+    "memory bases": lambda state: PRIVATE_BASE >> 48 | SHARED_BASE >> 48 << 16,
+    "die id": lambda state: 0,
 }
 
 
 @semantics("s_setreg_b32", "s_setreg_imm32_b32")
 def _compile_set_register(instruction: Instruction, context: CompileContext) -> Compiled:
-    del context
     register, offset, size = _register_field(instruction)
-    if register == TRAP_STATUS:  # clearing exceptions that nothing raises
+    name = context.target.hardware_registers.get(register)
+    if name == "trap status":  # clearing exceptions that nothing raises
         return None
-    if register != MODE_REGISTER:
+    if name != "mode":
         raise UnsupportedInstruction(f"hardware register {register}")
     mask = ((1 << size) - 1) << offset
     if instruction.mnemonic == "s_setreg_imm32_b32":

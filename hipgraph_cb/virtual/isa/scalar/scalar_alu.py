@@ -14,9 +14,9 @@ import numpy as np
 
 from hipgraph_cb.virtual.isa.core.lane_mask import LaneMask, bits_of_number, combined
 from hipgraph_cb.virtual.isa.core.operands import scalar_reader, scalar_reader64
-from hipgraph_cb.virtual.isa.core.registry import CompileContext, Compiled, semantics
-from hipgraph_cb.virtual.isa.core.state import EXEC, MASK32, MASK64, State, uniform
-from hipgraph_cb.virtual.isa.targets.gfx9.register_limits import SCALARS
+from hipgraph_cb.virtual.isa.core.register_limits import SCALARS, scalars
+from hipgraph_cb.virtual.isa.core.registry import CompileContext, Compiled, UnsupportedInstruction, semantics
+from hipgraph_cb.virtual.isa.core.state import EXEC, M0, MASK32, MASK64, State, uniform
 
 if TYPE_CHECKING:
     from hipgraph_cb.virtual.isa.core.instruction import Instruction
@@ -203,7 +203,7 @@ def number_reader(code: int, literal: int | None, width: int) -> Callable[[State
 
     def read(state: State) -> Any:
         value = wide(state)
-        return uniform(value.words(state.waves)) if isinstance(value, LaneMask) else value
+        return uniform(value.words(state.shape)) if isinstance(value, LaneMask) else value
 
     return read
 
@@ -281,8 +281,10 @@ def _compile_unary(instruction: Instruction, context: CompileContext) -> Compile
     return step
 
 
-semantics(*BINARY)(_compile_binary)
-semantics(*UNARY)(_compile_unary)
+_BINARY_LOGIC = ("and", "or", "xor", "andn2", "orn2", "nand", "nor", "xnor")
+_MASKS_TOO = frozenset({"s_mov_b32", "s_not_b32"})
+semantics(*(name for name in BINARY if name[2:-4] not in _BINARY_LOGIC))(_compile_binary)
+semantics(*(name for name in UNARY if name not in _MASKS_TOO))(_compile_unary)
 
 
 @semantics("s_addc_u32", "s_subb_u32")
@@ -454,7 +456,7 @@ def _conditional_move(state: State, destination: int, value: int) -> None:
     state.write_sgpr(destination, np.where(condition, np.uint32(value), old))
 
 
-# 64-bit logic: operands are often lane masks, and are kept as such
+# Logic: operands as wide as a wave are often lane masks, and are kept as such
 
 LOGIC: dict[str, Callable[[Any, Any], Any]] = {
     "and": lambda a, b: a & b,
@@ -470,79 +472,105 @@ LOGIC: dict[str, Callable[[Any, Any], Any]] = {
 }
 
 
-def _logic64(function: Callable[[Any, Any], Any], a: Any, b: Any) -> tuple[Any, Any]:
+def _width(instruction: Instruction) -> int:
+    return int(instruction.mnemonic[-2:])
+
+
+def _mask_reader(code: int, literal: int | None, width: int, context: CompileContext) -> Callable[[State], Any]:
+    """Reads a scalar source of `width` bits: int, unsigned array [waves, 1], or the lane mask that it is."""
+    if width != context.lanes:
+        return number_reader(code, literal, width)
+    if code < SCALARS:
+        scalars(code, width // 32)
+        return lambda state: state.read_mask_or_number(code)
+    return scalar_reader(code, literal) if width == 32 else scalar_reader64(code, literal)
+
+
+def _mask_writer(destination: int, width: int, context: CompileContext) -> Callable[[State, Any], None]:
+    """The inverse of `_mask_reader`."""
+    if width == context.lanes:
+        return lambda state, value: state.write_mask_or_number(destination, value)
+    return lambda state, value: write_number(state, destination, width, value)
+
+
+def _logic(function: Callable[[Any, Any], Any], width: int, a: Any, b: Any) -> tuple[Any, Any]:
     """The result (int, array or LaneMask) and SCC (a condition that may be counted later)."""
     if isinstance(a, LaneMask) or isinstance(b, LaneMask):
-        mask = LaneMask(combined(function, bits_of_number(a), bits_of_number(b)))
+        mask = LaneMask(combined(function, bits_of_number(a, width), bits_of_number(b, width)))
         return mask, mask
     if isinstance(a, int) and isinstance(b, int):
-        result = function(a, b) & MASK64
+        result = function(a, b) & (MASK64 if width == 64 else MASK32)
         return result, result != 0
-    result = function(np.asarray(a, np.uint64), np.asarray(b, np.uint64))
+    dtype = np.uint64 if width == 64 else np.uint32
+    result = function(np.asarray(a, dtype), np.asarray(b, dtype))
     return result, result != 0
 
 
-def _compile_logic64(instruction: Instruction, context: CompileContext) -> Compiled:
-    del context
+@semantics(*(f"s_{name}_b{width}" for name in _BINARY_LOGIC for width in (32, 64)))
+def _compile_logic(instruction: Instruction, context: CompileContext) -> Compiled:
+    width = _width(instruction)
+    if width < context.lanes:
+        return _compile_binary(instruction, context)
     function = LOGIC[instruction.mnemonic[2:-4]]
-    first = scalar_reader64(instruction.fields["ssrc0"], instruction.literal)
-    second = scalar_reader64(instruction.fields["ssrc1"], instruction.literal)
-    destination = instruction.fields["sdst"]
+    first = _mask_reader(instruction.fields["ssrc0"], instruction.literal, width, context)
+    second = _mask_reader(instruction.fields["ssrc1"], instruction.literal, width, context)
+    write = _mask_writer(instruction.fields["sdst"], width, context)
 
     def step(state: State) -> None:
-        result, scc = _logic64(function, first(state), second(state))
-        state.write_sgpr64(destination, result)
+        result, scc = _logic(function, width, first(state), second(state))
+        write(state, result)
         state.write_scc(scc)
 
     return step
 
 
-semantics(*(f"s_{name}_b64" for name in ("and", "or", "xor", "andn2", "orn2", "nand", "nor", "xnor")))(_compile_logic64)
+@semantics("s_mov_b32", "s_mov_b64")
+def _compile_move(instruction: Instruction, context: CompileContext) -> Compiled:
+    width = _width(instruction)
+    if width < context.lanes:
+        return _compile_unary(instruction, context)
+    source = _mask_reader(instruction.fields["ssrc0"], instruction.literal, width, context)
+    write = _mask_writer(instruction.fields["sdst"], width, context)
+    return lambda state: write(state, source(state))
 
 
-@semantics("s_mov_b64")
-def _compile_move64(instruction: Instruction, context: CompileContext) -> Compiled:
-    del context
-    source = scalar_reader64(instruction.fields["ssrc0"], instruction.literal)
-    destination = instruction.fields["sdst"]
-    return lambda state: state.write_sgpr64(destination, source(state))
-
-
-@semantics("s_not_b64")
-def _compile_not64(instruction: Instruction, context: CompileContext) -> Compiled:
-    del context
-    source = scalar_reader64(instruction.fields["ssrc0"], instruction.literal)
-    destination = instruction.fields["sdst"]
+@semantics("s_not_b32", "s_not_b64")
+def _compile_not(instruction: Instruction, context: CompileContext) -> Compiled:
+    width = _width(instruction)
+    if width < context.lanes:
+        return _compile_unary(instruction, context)
+    source = _mask_reader(instruction.fields["ssrc0"], instruction.literal, width, context)
+    write = _mask_writer(instruction.fields["sdst"], width, context)
+    ones = (1 << width) - 1
 
     def step(state: State) -> None:
-        result, scc = _logic64(LOGIC["xor"], source(state), MASK64)
-        state.write_sgpr64(destination, result)
+        result, scc = _logic(LOGIC["xor"], width, source(state), ones)
+        write(state, result)
         state.write_scc(scc)
 
     return step
 
 
+@semantics(*(f"s_{name}_saveexec_b{width}" for name in LOGIC for width in (32, 64)))
+@semantics(*(f"s_{name}_wrexec_b{width}" for name in ("andn1", "andn2") for width in (32, 64)))
 def _compile_save_exec(instruction: Instruction, context: CompileContext) -> Compiled:
     """D = EXEC; EXEC = S op EXEC (saveexec), or D = EXEC = S op EXEC (wrexec)."""
-    del context
     name, form, _ = instruction.mnemonic[2:].split("_")
-    function = LOGIC[name]
-    source = scalar_reader64(instruction.fields["ssrc0"], instruction.literal)
-    destination = instruction.fields["sdst"]
+    width, function = _width(instruction), LOGIC[name]
+    if width != context.lanes:
+        raise UnsupportedInstruction(f"waves of {context.lanes} lanes")
+    source = _mask_reader(instruction.fields["ssrc0"], instruction.literal, width, context)
+    write = _mask_writer(instruction.fields["sdst"], width, context)
     saves_old = form == "saveexec"
 
     def step(state: State) -> None:
-        old = state.read_pair(EXEC)
-        result, scc = _logic64(function, source(state), old)
-        state.write_sgpr64(EXEC, result)
-        state.write_sgpr64(destination, old if saves_old else result)
+        old = state.read_mask_or_number(EXEC)
+        result, scc = _logic(function, width, source(state), old)
+        state.write_mask_or_number(EXEC, result)
+        write(state, old if saves_old else result)
         state.write_scc(scc)
 
     return step
-
-
-semantics(*(f"s_{name}_saveexec_b64" for name in LOGIC))(_compile_save_exec)
-semantics("s_andn1_wrexec_b64", "s_andn2_wrexec_b64")(_compile_save_exec)
 
 
 @semantics("s_movrels_b32", "s_movrels_b64", "s_movreld_b32", "s_movreld_b64")
@@ -555,7 +583,7 @@ def _compile_relative_move(instruction: Instruction, context: CompileContext) ->
     read_plain = number_reader(source, instruction.literal, width)
 
     def step(state: State) -> None:
-        offset = state.read_sgpr(124)
+        offset = state.read_sgpr(M0)
         if not isinstance(offset, int):
             raise state.fault(instruction, "M0 differs between waves that run together")
         moved = (source if by_source else destination) + offset

@@ -9,9 +9,9 @@ import numpy as np
 
 from hipgraph_cb.virtual.faults import FaultKind
 from hipgraph_cb.virtual.isa.core.operands import field
+from hipgraph_cb.virtual.isa.core.register_limits import scalars
 from hipgraph_cb.virtual.isa.core.registry import CompileContext, Compiled, semantics
 from hipgraph_cb.virtual.isa.core.state import MASK64, State, uniform
-from hipgraph_cb.virtual.isa.targets.gfx9.register_limits import scalars
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

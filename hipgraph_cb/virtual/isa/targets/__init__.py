@@ -1,1 +1,1 @@
-"""What belongs to a family of targets: encodings and tables."""
+"""What belongs to one family of processors: encodings, names, limits, and how its waves start."""

@@ -8,8 +8,9 @@ from typing import NamedTuple
 from hipgraph_cb.abi.kernel_descriptor import DESCRIPTOR_SIZE, KernelDescriptor
 from hipgraph_cb.code_object.verify import VerifiedExecutable
 from hipgraph_cb.errors import IncompatibleError
-from hipgraph_cb.virtual.isa.targets.gfx9.decode import TARGETS, UnknownInstruction, decode
-from hipgraph_cb.virtual.isa.text.disassemble import disassemble
+from hipgraph_cb.virtual.isa.core.instruction import UnknownInstruction
+from hipgraph_cb.virtual.isa.core.target import Target
+from hipgraph_cb.virtual.isa.targets.families import PROCESSORS, target_of
 
 
 class Line(NamedTuple):
@@ -31,14 +32,16 @@ def kernel_listing(executable: VerifiedExecutable, kernel: str) -> Iterator[Line
         IncompatibleError: the decoder has no tables for the target.
     """
     symbol = executable.descriptor_symbol(kernel)
-    if executable.target.processor not in TARGETS:
+    processor = executable.target.processor
+    target = target_of(processor)
+    if target is None:
         raise IncompatibleError(
             "there is no disassembler for this target",
             found=str(executable.target),
-            allowed=", ".join(sorted(TARGETS)),
+            allowed=", ".join(PROCESSORS),
             next_step="use llvm-objdump -d",
         )
-    return _lines(_code(executable, symbol))
+    return _lines(_code(executable, symbol), target, processor)
 
 
 def _code(executable: VerifiedExecutable, symbol_name: str) -> bytes:
@@ -54,12 +57,12 @@ def _code(executable: VerifiedExecutable, symbol_name: str) -> bytes:
     return executable.data[start : start + size]
 
 
-def _lines(code: bytes) -> Iterator[Line]:
+def _lines(code: bytes, target: Target, processor: str) -> Iterator[Line]:
     offset = 0
     while offset < len(code):
         try:
-            instruction = decode(code, offset)
-            size, text = instruction.size, disassemble(instruction)
+            instruction = target.decode(code, offset, processor)
+            size, text = instruction.size, target.text(instruction)
         except UnknownInstruction:
             size = min(4, len(code) - offset)
             text = f".long {int.from_bytes(code[offset : offset + size], 'little'):#010x}"

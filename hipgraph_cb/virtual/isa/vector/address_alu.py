@@ -14,7 +14,6 @@ from hipgraph_cb.virtual.isa.core.operands import (
 )
 from hipgraph_cb.virtual.isa.core.pattern import SMALLEST
 from hipgraph_cb.virtual.isa.core.registry import CompileContext, Compiled, Step, semantics
-from hipgraph_cb.virtual.isa.core.state import LANES
 from hipgraph_cb.virtual.isa.vector.integer_alu import ADD, ADDRESS_OPERATIONS
 from hipgraph_cb.virtual.isa.vector.vector import compile_operation, destination, source_codes
 
@@ -51,7 +50,7 @@ def _compile_add(instruction: Instruction, context: CompileContext) -> Compiled:
     amount, register, target = scalar_reader(others[0], instruction.literal), vectors[0], destination(instruction)
 
     def step(state: State) -> None:
-        may_be_regular = state.active is None and state.waves * LANES >= SMALLEST
+        may_be_regular = state.active is None and state.waves * state.lanes >= SMALLEST
         distance = amount(state) if may_be_regular else None
         if type(distance) is int:
             index, already = state.read_moved(register)

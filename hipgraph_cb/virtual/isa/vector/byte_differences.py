@@ -8,9 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hipgraph_cb.virtual.isa.core.operands import VGPR_BASE, Reader, constant_value, vector_reader32, vector_reader64
+from hipgraph_cb.virtual.isa.core.register_limits import vectors
 from hipgraph_cb.virtual.isa.core.registry import CompileContext, Compiled, UnsupportedInstruction, semantics
 from hipgraph_cb.virtual.isa.core.state import State
-from hipgraph_cb.virtual.isa.targets.gfx9.register_limits import vectors
 
 if TYPE_CHECKING:
     from hipgraph_cb.virtual.isa.core.instruction import Instruction

@@ -9,10 +9,10 @@ import numpy as np
 
 from hipgraph_cb.virtual.isa.core import dpp
 from hipgraph_cb.virtual.isa.core.lane_mask import choose
+from hipgraph_cb.virtual.isa.core.register_limits import SCALARS, scalars
 from hipgraph_cb.virtual.isa.core.registry import CompileContext, Compiled, UnsupportedInstruction, semantics
 from hipgraph_cb.virtual.isa.core.results import result_writer
 from hipgraph_cb.virtual.isa.core.state import MASK32, VCC, State
-from hipgraph_cb.virtual.isa.targets.gfx9.register_limits import scalars
 from hipgraph_cb.virtual.isa.vector.vector import sources
 
 if TYPE_CHECKING:
@@ -29,22 +29,22 @@ CARRY_FORMS = {
 }
 
 
-def mask_source(code: int) -> int:
-    """The scalar register pair of a lane-mask operand."""
-    if code >= 128:
+def mask_source(code: int, context: CompileContext) -> int:
+    """The first scalar register of a lane-mask operand."""
+    if code >= SCALARS:
         raise UnsupportedInstruction("a lane mask that is not a scalar register")
-    return scalars(code, 2)
+    return scalars(code, context.lanes // 32)
 
 
 @semantics(*CARRY_FORMS)
 def _compile_carry(instruction: Instruction, context: CompileContext) -> Compiled:
     first_sign, second_sign, carry_sign = CARRY_FORMS[instruction.mnemonic]
-    clamp, carried_lanes = bool(instruction.fields.get("clamp", 0)), _carried_lanes(instruction)
+    clamp, carried_lanes = bool(instruction.fields.get("clamp", 0)), _carried_lanes(instruction, context.lanes)
     first, second = sources(instruction, ("u32", "u32"), context)
     write = result_writer(instruction, "u32", context)
     is_long = instruction.format == "VOP3SD"
     carry_out = instruction.fields["sdst"] if is_long else VCC
-    carry_in = mask_source(instruction.fields["src2"]) if is_long and carry_sign else VCC
+    carry_in = mask_source(instruction.fields["src2"], context) if is_long and carry_sign else VCC
 
     def step(state: State) -> None:
         total: Any = np.int64(first_sign) * first(state) + np.int64(second_sign) * second(state)
@@ -58,13 +58,13 @@ def _compile_carry(instruction: Instruction, context: CompileContext) -> Compile
     return step
 
 
-def _carried_lanes(instruction: Instruction) -> Callable[[State], Any]:
+def _carried_lanes(instruction: Instruction, lanes: int) -> Callable[[State], Any]:
     """The lanes that have a carry: with DPP a lane whose source does not exist counts as off."""
     if instruction.dpp is None:
         return lambda state: None
     if instruction.dpp["row_mask"] != 15 or instruction.dpp["bank_mask"] != 15:
         raise UnsupportedInstruction("a carry under a row or bank mask")
-    return dpp.enabled_lanes(instruction)
+    return dpp.enabled_lanes(instruction, lanes)
 
 
 @semantics("v_mad_u64_u32", "v_mad_i64_i32")
@@ -94,7 +94,7 @@ def _compile_select(instruction: Instruction, context: CompileContext) -> Compil
     """The second source where the mask is set, else the first."""
     first, second = sources(instruction, ("b32", "b32"), context)
     write = result_writer(instruction, "b32", context)
-    mask = mask_source(instruction.fields["src2"]) if instruction.format == "VOP3" else VCC
+    mask = mask_source(instruction.fields["src2"], context) if instruction.format == "VOP3" else VCC
 
     def step(state: State) -> None:
         write(state, choose(state.read_mask(mask), second(state), first(state)))

@@ -223,7 +223,7 @@ def _compile_accumulate(instruction: Instruction, context: CompileContext) -> Co
     """D = S0 * S1 + D; fused for fmac, rounded twice for mac."""
     kind = instruction.mnemonic[-3:]
     readers = sources(instruction, (kind, kind), context, arithmetic=True)
-    readers.append(_accumulator(instruction, kind))
+    readers.append(_accumulator(instruction, kind, context))
     return combine(
         _fused_or_not(instruction, kind, context), readers, result_writer(instruction, kind, context, arithmetic=True)
     )
@@ -236,11 +236,11 @@ def _fused_or_not(instruction: Instruction, kind: str, context: CompileContext) 
     return rounded(lambda a, b, c: a * b + c, "mad", kind, context)
 
 
-def _accumulator(instruction: Instruction, kind: str) -> Reader:
+def _accumulator(instruction: Instruction, kind: str, context: CompileContext) -> Reader:
     """The destination as a source; in the long encoding it has the third set of modifiers."""
     register = instruction.fields["vdst"] + VGPR_BASE
     if instruction.format == "VOP3":
-        return source(instruction, 2, kind, register)
+        return source(instruction, 2, kind, register, context)
     read = vector_reader64(register, None, kind) if kind == "f64" else vector_reader32(register, None, kind)
     return typed(read, kind, negate=False, absolute=False)
 

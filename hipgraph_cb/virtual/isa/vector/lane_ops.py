@@ -10,7 +10,7 @@ from hipgraph_cb.virtual.isa.core.lane_mask import all_set
 from hipgraph_cb.virtual.isa.core.operands import VGPR_BASE, scalar_reader, vector_reader32
 from hipgraph_cb.virtual.isa.core.registry import CompileContext, Compiled, UnsupportedInstruction, semantics
 from hipgraph_cb.virtual.isa.core.results import result_writer
-from hipgraph_cb.virtual.isa.core.state import AGPR, State, uniform
+from hipgraph_cb.virtual.isa.core.state import AGPR, MASK32, State, uniform
 from hipgraph_cb.virtual.isa.vector.integer_alu import bit_count
 from hipgraph_cb.virtual.isa.vector.vector import source_codes, sources
 
@@ -19,16 +19,17 @@ if TYPE_CHECKING:
 
     from hipgraph_cb.virtual.isa.core.instruction import Instruction
 
-_LANE = np.arange(64, dtype=np.uint64)
-_BELOW = (np.uint64(1) << _LANE) - np.uint64(1)
-_BELOW_LOW = _BELOW.astype(np.uint32).reshape(1, 64)
-_BELOW_HIGH = (_BELOW >> np.uint64(32)).astype(np.uint32).reshape(1, 64)
+
+def _below(lanes: int, first: int) -> NDArray[np.uint32]:
+    """For each lane the lanes below it, of the 32 from `first` on, as the bits of a word."""
+    words = [((1 << lane) - 1 >> first) & MASK32 for lane in range(lanes)]
+    return np.array([words], np.uint32)
 
 
 @semantics("v_mbcnt_lo_u32_b32", "v_mbcnt_hi_u32_b32")
 def _compile_count_below(instruction: Instruction, context: CompileContext) -> Compiled:
     """Set bits of the mask word that belong to lanes below this one, plus the second source."""
-    below = _BELOW_LOW if "_lo_" in instruction.mnemonic else _BELOW_HIGH
+    below = _below(context.lanes, 0 if "_lo_" in instruction.mnemonic else 32)
     first, second = sources(instruction, ("b32", "u32"), context)
     write = result_writer(instruction, "u32", context)
     return lambda state: write(state, bit_count(first(state) & below) + second(state))
@@ -66,14 +67,13 @@ def _compile_read_first(instruction: Instruction, context: CompileContext) -> Co
 
 @semantics("v_readlane_b32")
 def _compile_read_lane(instruction: Instruction, context: CompileContext) -> Compiled:
-    del context
     read = vector_reader32(instruction.fields["src0"], instruction.literal, "b32")
     lane = scalar_reader(instruction.fields["src1"], instruction.literal)
-    destination = instruction.fields["vdst"]
+    destination, last = instruction.fields["vdst"], context.lanes - 1
 
     def step(state: State) -> None:
         chosen = lane(state)
-        chosen = chosen & 63 if isinstance(chosen, int) else (chosen & np.uint32(63)).astype(np.int64)
+        chosen = chosen & last if isinstance(chosen, int) else (chosen & np.uint32(last)).astype(np.int64)
         state.write_sgpr(destination, pick_lane(state, read(state), chosen))
 
     return step
@@ -82,14 +82,13 @@ def _compile_read_lane(instruction: Instruction, context: CompileContext) -> Com
 @semantics("v_writelane_b32")
 def _compile_write_lane(instruction: Instruction, context: CompileContext) -> Compiled:
     """One lane of the destination takes a scalar, regardless of EXEC."""
-    del context
     value = vector_reader32(instruction.fields["src0"], instruction.literal, "b32")
     lane = scalar_reader(instruction.fields["src1"], instruction.literal)
     destination = instruction.fields["vdst"]
-    lanes = np.arange(64).reshape(1, 64)
+    lanes, last = np.arange(context.lanes).reshape(1, -1), context.lanes - 1
 
     def step(state: State) -> None:
-        chosen = lanes == (lane(state) & 63)
+        chosen = lanes == (lane(state) & last)
         state.write_vgpr_all_lanes(destination, np.where(chosen, value(state), state.read_vgpr(destination)))
 
     return step

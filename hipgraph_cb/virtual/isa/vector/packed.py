@@ -10,10 +10,10 @@ from numpy.typing import NDArray
 
 from hipgraph_cb.virtual.isa.core.exact import fma16, fma32
 from hipgraph_cb.virtual.isa.core.operands import VGPR_BASE, Reader, field, typed, vector_reader32
+from hipgraph_cb.virtual.isa.core.register_limits import SCALARS, scalars, vectors
 from hipgraph_cb.virtual.isa.core.registry import CompileContext, Compiled, UnsupportedInstruction, semantics
 from hipgraph_cb.virtual.isa.core.results import flush_denormals, refuse_clamped_overflow
 from hipgraph_cb.virtual.isa.core.state import State
-from hipgraph_cb.virtual.isa.targets.gfx9.register_limits import SCALARS, scalars, vectors
 from hipgraph_cb.virtual.isa.vector.float_alu import maximum, minimum
 from hipgraph_cb.virtual.isa.vector.vector import keeps_denormals, rounded
 

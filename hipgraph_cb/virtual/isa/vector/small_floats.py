@@ -85,7 +85,7 @@ def _compile_unpack(instruction: Instruction, context: CompileContext) -> Compil
     """Two codes, of the lower half or of the one that SDWA selects, to a pair of registers."""
     values = values_of(instruction.mnemonic[-3:])
     (code,) = source_codes(instruction, 1)
-    read = source(instruction, 0, "u32", code)
+    read = source(instruction, 0, "u32", code, context)
     write = result_writer(replace(instruction, sdwa=None), "u64", context)  # SDWA cannot select part of a pair
 
     def step(state: State) -> None:
@@ -100,7 +100,9 @@ def _compile_unpack(instruction: Instruction, context: CompileContext) -> Compil
 def _compile_pack(instruction: Instruction, context: CompileContext) -> Compiled:
     """Two codes into the half that op_sel[3] names; the other half stays."""
     kind, saturate = instruction.mnemonic.split("_")[3], context.float_mode.fp16_overflow
-    first, second = (source(instruction, index, "f32", code) for index, code in enumerate(source_codes(instruction, 2)))
+    first, second = (
+        source(instruction, index, "f32", code, context) for index, code in enumerate(source_codes(instruction, 2))
+    )
     destination, upper = instruction.fields["vdst"], bool(field(instruction, "op_sel") & 8)
     shift, kept = (_U32(16), _U32(0xFFFF)) if upper else (_U32(0), _U32(0xFFFF0000))
 
@@ -116,7 +118,7 @@ def _compile_stochastic(instruction: Instruction, context: CompileContext) -> Co
     """One code into the byte that op_sel[3:2] names; the others stay."""
     kind, saturate = instruction.mnemonic.split("_")[3], context.float_mode.fp16_overflow
     codes = source_codes(instruction, 2)
-    value, random = source(instruction, 0, "f32", codes[0]), source(instruction, 1, "u32", codes[1])
+    value, random = source(instruction, 0, "f32", codes[0], context), source(instruction, 1, "u32", codes[1], context)
     destination, shift = instruction.fields["vdst"], _U32((field(instruction, "op_sel") >> 2 & 3) * 8)
     kept = _U32(0xFFFFFFFF ^ 0xFF << int(shift))
 

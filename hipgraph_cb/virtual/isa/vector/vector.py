@@ -72,7 +72,7 @@ def source_codes(instruction: Instruction, count: int) -> list[int]:
     return codes
 
 
-def source(instruction: Instruction, index: int, kind: str, code: int) -> Reader:
+def source(instruction: Instruction, index: int, kind: str, code: int, context: CompileContext) -> Reader:
     """A reader of source `index` as `kind`, with the modifiers of its encoding."""
     if code == SDWA_SOURCE or (instruction.sdwa is not None and index == 1):
         return sdwa.source(instruction, index, kind, code)
@@ -83,7 +83,7 @@ def source(instruction: Instruction, index: int, kind: str, code: int) -> Reader
         negate = bool(instruction.dpp.get(f"src{index}_neg", 0))
         absolute = bool(instruction.dpp.get(f"src{index}_abs", 0))
     if code == DPP_SOURCE:
-        read: Reader = dpp.source(instruction, width_of(kind))
+        read: Reader = dpp.source(instruction, context.lanes, width_of(kind))
     elif width_of(kind) == 64:
         read = vector_reader64(code, instruction.literal, kind)
     else:
@@ -98,7 +98,7 @@ def sources(
 ) -> list[Reader]:
     """Readers of all sources."""
     readers = [
-        source(instruction, index, kind, code)
+        source(instruction, index, kind, code, context)
         for index, (kind, code) in enumerate(zip(kinds, source_codes(instruction, len(kinds)), strict=True))
     ]
     if arithmetic:

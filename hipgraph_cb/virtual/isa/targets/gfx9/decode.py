@@ -9,29 +9,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from hipgraph_cb.errors import HipGraphError
-from hipgraph_cb.virtual.isa.core.instruction import DPP, LITERAL, SDWA, Instruction
+from hipgraph_cb.virtual.isa.core.instruction import DPP, LITERAL, SDWA, Instruction, UnknownInstruction
 from hipgraph_cb.virtual.isa.targets.gfx9.tables_generated import LAYOUTS, MNEMONICS, SHORT_ONLY
 
 TARGETS = frozenset({"gfx940", "gfx941", "gfx942", "gfx9-4-generic"})
-
-
-class UnknownInstruction(HipGraphError):  # noqa: N818
-    """Bytes that are not an instruction of the target.
-
-    Attributes:
-        word: the first word, or None where the code ends before it.
-        address: as it was given to `decode`.
-        format: the format the word belongs to, or None if it belongs to none.
-    """
-
-    status = "INVALID_ARGUMENT"
-
-    def __init__(self, what: str, *, word: int | None, address: int, format: str | None) -> None:
-        super().__init__(what)
-        self.word = word
-        self.address = address
-        self.format = format
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,68 @@
+"""What a family of processors has of its own: how its code is read, and what its waves and registers are.
+
+The meanings of instructions are shared by all families. They are written for *operations*: instructions under the names
+and operand codes that `core/instruction.py` describes. A family that spells them otherwise translates.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from hipgraph_cb.virtual.isa.core.instruction import Instruction
+
+Opcodes = Mapping[str, Mapping[int, str]]
+"""Format -> number -> mnemonic."""
+
+
+@dataclass(frozen=True)
+class Differences:
+    """Where operations of one name do not do the same in every family.
+
+    Attributes:
+        keeps_other_half: whether a 16-bit instruction leaves the half of its register that it does not write; without
+            it that half is cleared, but for the few instructions that `core/results.py` lists.
+        halves_in_short_forms: whether bit 7 of a 16-bit vector operand of a short encoding chooses the upper half.
+        compares_write_exec_only: whether v_cmpx has EXEC as its only destination.
+        half_wave_exchange: whether the lanes of ds_bpermute and ds_permute are chosen among 32.
+    """
+
+    keeps_other_half: bool = False
+    halves_in_short_forms: bool = False
+    compares_write_exec_only: bool = False
+    half_wave_exchange: bool = False
+
+
+@dataclass(frozen=True, eq=False)
+class Target:
+    """One family of processors.
+
+    Attributes:
+        family: its name.
+        processors: those whose code `decode` reads.
+        decode: reads the instruction at a byte offset of code for a processor; see targets/gfx9/decode.py.
+        text: an instruction in LLVM's syntax.
+        opcodes: every instruction there is, and `source` says who says so.
+        exclusions: reason -> the instructions that are left out for it.
+        wave_size: the lanes of a wave, by the kernel code properties of the descriptor.
+        vector_granule: vector registers are allotted in so many, by the lanes of a wave.
+        hardware_registers: number -> name of what s_getreg reads; see scalar/program_control.py.
+        operations: what an instruction does, as operations in order; None where it is one already. Several operations
+            all read before any of them writes.
+        differences: see there.
+    """
+
+    family: str
+    processors: frozenset[str]
+    decode: Callable[[bytes, int, str], Instruction]
+    text: Callable[[Instruction], str]
+    opcodes: Opcodes
+    source: str
+    exclusions: Mapping[str, tuple[str, ...]]
+    wave_size: Callable[[int], int]
+    vector_granule: Mapping[int, int]
+    hardware_registers: Mapping[int, str]
+    operations: Callable[[Instruction], tuple[Instruction, ...]] | None = None
+    differences: Differences = field(default_factory=Differences)

@@ -11,7 +11,7 @@ from support.tools import run_tool
 
 FIXTURES = Path(__file__).parents[1] / "fixtures"
 _LISTED = re.compile(r"\s+(\S.*?)\s*// ([0-9A-F]{12}): ((?:[0-9A-F]{8} ?)+)")
-_ENCODING_SUFFIX = re.compile(r"_(e32|e64|dpp|sdwa)(?= |$)")
+_ENCODING_SUFFIX = re.compile(r"_(e32|e64|e64_dpp|dpp|sdwa)(?= |$)")
 
 
 class Listed(NamedTuple):
@@ -27,9 +27,9 @@ def without_encoding(text: str) -> str:
     return re.sub(r"\s+", " ", _ENCODING_SUFFIX.sub("", text)).strip()
 
 
-def disassembled(path: Path) -> Iterator[Listed]:
-    """What llvm-objdump-19 decodes of a gfx942 code object."""
-    listing = run_tool("llvm-objdump-19", "-d", "--mcpu=gfx942", str(path))
+def disassembled(path: Path, processor: str = "gfx942") -> Iterator[Listed]:
+    """What llvm-objdump-19 decodes of a code object."""
+    listing = run_tool("llvm-objdump-19", "-d", f"--mcpu={processor}", str(path))
     for line in listing.splitlines():
         found = _LISTED.match(line)
         if found is None or found[1].startswith(".long"):

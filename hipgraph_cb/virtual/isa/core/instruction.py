@@ -14,6 +14,23 @@ SDWA = 249
 NOWHERE = 128  # as a scalar destination: what is written is lost; as a source the same code is the constant 0
 
 
+@dataclass(frozen=True, slots=True)
+class Operand:
+    """What an instruction reads or writes.
+
+    Attributes:
+        field: the field that says where it is; "vcc" and "literal" are not in a field.
+        registers: how many 32-bit registers; 0 is a lane mask, one register for each 32 lanes of a wave.
+        half: a 16-bit half of a vector register.
+        kinds: what a source may be: "v" vector registers, "s" scalar ones, "c" an inline constant, "l" a literal.
+    """
+
+    field: str
+    registers: int
+    half: bool = False
+    kinds: str = ""
+
+
 @dataclass(frozen=True)
 class Instruction:
     """A machine instruction as the decoder leaves it.
@@ -31,8 +48,11 @@ class Instruction:
         literal: the 32-bit literal constant as an unsigned number, if there is one.
         words: the 32-bit words of the instruction.
         dpp: the fields of the DPP word when `src0` is 250, its `src0` being a vector register number.
+            DPP8 has `dpp8`, eight selectors of three bits.
         sdwa: the fields of the SDWA word when `src0` is 249.
         encoded: the instruction that the target encodes, where this is an operation that it translates to.
+        operands: what it reads and writes, in the order of its text, where the target's tables know it.
+        parts: the two operations of a VOPD instruction, as the short instructions that they are.
     """
 
     address: int
@@ -45,6 +65,8 @@ class Instruction:
     dpp: Mapping[str, int] | None = None
     sdwa: Mapping[str, int] | None = None
     encoded: Instruction | None = None
+    operands: tuple[Operand, ...] = ()
+    parts: tuple[Instruction, ...] = ()
 
     @property
     def end(self) -> int:

@@ -1,0 +1,128 @@
+"""Decoding and text agree with LLVM 22 on encodings of every operation and on random ones."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from support.instructions import FIXTURES, disassembled, without_encoding
+
+from hipgraph_cb.virtual.isa.core.instruction import UnknownInstruction
+from hipgraph_cb.virtual.isa.targets.processors import decoder_of
+from hipgraph_cb.virtual.isa.text.spelling import spelled
+
+PROCESSORS = ("gfx1100",)
+# the device refuses these by name: their operands are not looked at
+OUTLINES = ("image_", "exp", "lds_", "v_interp_")
+# what LLVM reads although the hardware has no such instruction: a literal behind a DPP word; a scalar result or a
+# vector source that is a constant of the hardware
+_LITERAL_AND_LANES = re.compile(r"_dpp .*(?<!row_mask:)(?<!bank_mask:)0x[0-9a-f]+(?!.*instid)")
+_LOWER_HALF = re.compile(r"(?<=\d)\.l")
+_NO_RESULT = re.compile(r"\S+ src_")
+_ONLY_VECTORS = re.compile(r"v_(readfirstlane|permlane64|swap|swaprel|movrel|wmma)\S* .*(null|src_|m0|exec|vcc)")
+
+
+def samples(processor: str) -> Iterator[tuple[bytes, str | None]]:
+    """Encodings, and LLVM's text of those that are an instruction."""
+    for line in (FIXTURES / "isa" / f"{processor}_encodings.txt").read_text().splitlines():
+        code, text = line.split(" ", 1)
+        yield bytes.fromhex(code), None if text == "-" else text.split(" ;")[0]
+
+
+def only_llvm_reads(text: str) -> bool:
+    return any(pattern.match(text) for pattern in (_NO_RESULT, _ONLY_VECTORS)) or (
+        _LITERAL_AND_LANES.search(text) is not None
+    )
+
+
+@pytest.mark.parametrize("processor", PROCESSORS)
+def test_what_llvm_calls_invalid_is_invalid_and_the_rest_has_its_size_and_text(processor):
+    decoder, compared, refused = decoder_of(processor), 0, 0
+    for code, expected in samples(processor):
+        try:
+            instruction = decoder.decode(code, 0, processor)
+        except UnknownInstruction as error:
+            assert expected is None or only_llvm_reads(expected), f"{code.hex()} {expected}: {error}"
+            refused += 1
+            continue
+        if instruction.mnemonic.startswith(OUTLINES):
+            assert expected is None or expected.split()[0] == instruction.mnemonic
+            continue
+        assert expected is not None, f"{code.hex()} {instruction}"
+        assert (instruction.size, spelled(instruction, processor)) == (len(code), without_encoding(expected))
+        compared += 1
+    assert compared > 1000
+    assert refused > 100
+
+
+def corpus() -> list[tuple[str, Path]]:
+    paths = sorted((FIXTURES / "corpus").rglob("*.hsaco"))
+    return [(processor, path) for processor in PROCESSORS for path in paths if processor in path.name]
+
+
+@pytest.mark.parametrize(("processor", "path"), corpus(), ids=lambda value: getattr(value, "name", value))
+def test_every_instruction_of_the_corpus_has_the_size_and_text_of_llvm_19(processor, path):
+    lines = list(disassembled(path, processor))
+    assert lines
+    for listed in lines:
+        instruction = decoder_of(processor).decode(listed.code, 0, processor)
+        assert instruction.size == len(listed.code)
+        # LLVM 19 names the lower halves of registers in a few instructions only
+        ours, llvms = (_LOWER_HALF.sub("", text) for text in (spelled(instruction, processor), listed.text))
+        assert ours == llvms
+
+
+@pytest.mark.parametrize("processor", PROCESSORS)
+@given(code=st.binary(min_size=20, max_size=20))
+def test_any_bytes_decode_or_raise_the_decode_error(processor, code):
+    try:
+        instruction = decoder_of(processor).decode(code, 0, processor)
+    except UnknownInstruction as error:
+        assert error.word == int.from_bytes(code[:4], "little")
+        return
+    assert b"".join(word.to_bytes(4, "little") for word in instruction.words) == code[: instruction.size]
+    assert spelled(instruction, processor).startswith(instruction.mnemonic)
+
+
+@pytest.mark.parametrize("processor", PROCESSORS)
+@given(code=st.binary(max_size=11))
+def test_code_that_ends_early_decodes_or_raises_the_decode_error(processor, code):
+    try:
+        instruction = decoder_of(processor).decode(code, 0, processor)
+    except UnknownInstruction:
+        return
+    assert instruction.size <= len(code)
+
+
+@pytest.mark.parametrize(
+    ("code", "first", "second"),
+    [
+        (
+            # v_dual_fmaak_f32 v12, 0x1234, v30, 0x1234 :: v_dual_fmac_f32 v15, 0x1234, v31
+            "ff3c40c8ff3e0e0c34120000",
+            ("v_fmaak_f32", {"vdst": 12, "src0": 255, "vsrc1": 30}),
+            ("v_fmac_f32", {"vdst": 15, "src0": 255, "vsrc1": 31}),
+        ),
+        (
+            # v_dual_mov_b32 v12, s5 :: v_dual_add_f32 v15, v6, v31
+            "050008ca063f0e0c",
+            ("v_mov_b32", {"vdst": 12, "src0": 5}),
+            ("v_add_f32", {"vdst": 15, "src0": 262, "vsrc1": 31}),
+        ),
+    ],
+)
+def test_a_dual_instruction_has_its_two_operations_as_parts(code, first, second):
+    instruction = decoder_of("gfx1100").decode(bytes.fromhex(code), 0, "gfx1100")
+    assert [(part.mnemonic, dict(part.fields)) for part in instruction.parts] == [first, second]
+    assert {part.literal for part in instruction.parts} == {instruction.literal}
+
+
+def test_an_unused_source_may_be_the_constant_0_that_newer_compilers_put_there():
+    # v_lshlrev_b64 v[0:1], 2, v[2:3]
+    old = decoder_of("gfx1100").decode(bytes.fromhex("00003cd782040200"), 0, "gfx1100")
+    new = decoder_of("gfx1100").decode(bytes.fromhex("00003cd782040202"), 0, "gfx1100")
+    assert spelled(old, "gfx1100") == spelled(new, "gfx1100") == "v_lshlrev_b64 v[0:1], 2, v[2:3]"

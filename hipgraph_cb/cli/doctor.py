@@ -73,15 +73,15 @@ def _instruction_facts(target: str) -> dict[str, Any]:
         "exclusions": {reason: list(names) for reason, names in known.exclusions.items()},
         "differences": dict(DIFFERENCES),
         "instructions": formats,
-        "homes": _homes(sorted({mnemonic for mnemonics in formats.values() for mnemonic in mnemonics})),
+        "homes": _homes({name: known.operation_name(name) for names in formats.values() for name in sorted(names)}),
     }
 
 
-def _homes(mnemonics: list[str]) -> dict[str, str]:
+def _homes(operations: dict[str, str]) -> dict[str, str]:
     """The file that gives each instruction its meaning: families are built from parts, so a search may not find it."""
     from hipgraph_cb.virtual.isa.core.registry import home_of
 
-    homes = {mnemonic: home_of(mnemonic) for mnemonic in mnemonics}
+    homes = {mnemonic: home_of(operation) for mnemonic, operation in sorted(operations.items())}
     return {mnemonic: home.replace(".", "/") + ".py" for mnemonic, home in homes.items() if home is not None}
 
 

@@ -244,9 +244,9 @@ def compile_for_host(source: Path) -> ctypes.CDLL:
     return ctypes.CDLL(str(output))
 
 
-def compile_for_gpu(source: Path, level: str) -> VirtualGpu:
+def compile_for_gpu(source: Path, level: str, processor: str = "gfx942") -> VirtualGpu:
     output = source.with_suffix(f".{level}.hsaco")
-    target = ["--target=amdgcn-amd-amdhsa", "-mcpu=gfx942", "-nogpulib", "-ffreestanding", "-nostdlib"]
+    target = ["--target=amdgcn-amd-amdhsa", f"-mcpu={processor}", "-nogpulib", "-ffreestanding", "-nostdlib"]
     command = ["clang-19", "-x", "c", *target, f"-{level}", "-mcode-object-version=5", *_COMMON]
     subprocess.run([*command, str(source), "-o", str(output)], check=True)
     return VirtualGpu(output.read_bytes())

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -32,7 +32,10 @@ class VirtualGpu:
     def __init__(self, code_object: bytes | str, capacity: int = 1 << 32) -> None:
         data = (CORPUS / code_object).read_bytes() if isinstance(code_object, str) else code_object
         self.memory = Memory(capacity)
-        self.module = load(self.memory, inspect(data))
+        executable = inspect(data)
+        self.module = load(self.memory, executable)
+        is_default = executable.target.processor == DEFAULTS.target.processor
+        self.settings = DEFAULTS if is_default else replace(DEFAULTS, target=executable.target)
 
     def upload(self, array: np.ndarray, label: str = "") -> int:
         """A fresh allocation with the bytes of `array`."""
@@ -52,7 +55,7 @@ class VirtualGpu:
         arguments: Sequence[object],
         *,
         dynamic_lds: int = 0,
-        settings: ExecutionSettings = DEFAULTS,
+        settings: ExecutionSettings | None = None,
         interrupted=lambda: False,
     ) -> None:
         """Run a kernel; `grid` in work-items, pointers as addresses."""
@@ -68,7 +71,7 @@ class VirtualGpu:
         address = self.upload(packet, "packet")
         try:
             launch = Launch(kernel, grid, workgroup, kernarg, dynamic_lds, address)
-            execute(launch, self.memory, settings=settings, interrupted=interrupted)
+            execute(launch, self.memory, settings=settings or self.settings, interrupted=interrupted)
         finally:
             self.memory.free(kernarg)
             self.memory.free(address)

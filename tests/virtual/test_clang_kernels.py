@@ -1,4 +1,4 @@
-"""Kernels that clang -O2 made for gfx942, against numpy."""
+"""Kernels that clang -O2 made for gfx942 and gfx1100, against numpy."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ BLOCKS = (50, 192, 256)
 F32, I32, U32 = np.float32, np.int32, np.uint32
 
 
-@pytest.fixture
-def gpu() -> VirtualGpu:
-    return VirtualGpu("clang/k_cl.gfx942.hsaco")
+@pytest.fixture(params=["gfx942", "gfx1100"])
+def gpu(request) -> VirtualGpu:
+    return VirtualGpu(f"clang/k_cl.{request.param}.hsaco")
 
 
 def random(seed: int = 7) -> np.random.Generator:

@@ -1,4 +1,4 @@
-"""Kernels that Triton and IREE made for gfx942, against numpy."""
+"""Kernels that Triton made for gfx942 and gfx1100, and IREE for gfx942, against numpy."""
 
 from __future__ import annotations
 
@@ -16,40 +16,55 @@ def random(seed: int = 7) -> np.random.Generator:
     return np.random.default_rng(seed)
 
 
-def dynamic_lds(name: str) -> int:
-    return int(json.loads((CORPUS / "triton" / f"{name}.json").read_text())["dynamic_lds_bytes"])
+class TritonKernel:
+    """A kernel of Triton, and what its launcher knows of it."""
+
+    def __init__(self, name: str, target: str) -> None:
+        self.gpu = VirtualGpu(f"triton/{name}.{target}.hsaco")
+        facts = json.loads((CORPUS / "triton" / f"{name}.{target}.json").read_text())
+        self.block, self._dynamic_lds = int(facts["block"]), int(facts["dynamic_lds_bytes"])
+
+    def launch(self, name: str, groups: tuple[int, ...], arguments: list) -> None:
+        grid = (groups[0] * self.block, *groups[1:])
+        self.gpu.launch(name, grid, (self.block,), arguments, dynamic_lds=self._dynamic_lds)
+
+
+@pytest.fixture(params=["gfx942", "gfx1100"])
+def target(request) -> str:
+    return request.param
 
 
 @pytest.mark.parametrize("n", [1, 1000, 1024, 5000])
-def test_triton_vector_add(n):
-    gpu = VirtualGpu("triton/vadd.gfx942.hsaco")
+def test_triton_vector_add(n, target):
+    kernel = TritonKernel("vadd", target)
+    gpu = kernel.gpu
     x, y = random().standard_normal((2, n), F32)
     px, py, out = gpu.upload(x), gpu.upload(y), gpu.upload(np.zeros(n, F32))
-    gpu.launch(
-        "vadd", (-(-n // 1024) * 256,), (256,), [px, py, out, n, None, None], dynamic_lds=dynamic_lds("vadd.gfx942")
-    )
+    kernel.launch("vadd", (-(-n // 1024),), [px, py, out, n, None, None])
     assert np.array_equal(gpu.read(out, n, F32), x + y)
 
 
 @pytest.mark.parametrize(("rows", "columns"), [(1, 1000), (37, 781), (64, 1024)])
-def test_triton_softmax(rows, columns):
-    gpu = VirtualGpu("triton/softmax.gfx942.hsaco")
+def test_triton_softmax(rows, columns, target):
+    kernel = TritonKernel("softmax", target)
+    gpu = kernel.gpu
     x = random().standard_normal((rows, columns), F32)
     source, out = gpu.upload(x), gpu.upload(np.zeros_like(x))
     arguments = [out, source, columns, columns, None, None]
-    gpu.launch("softmax", (rows * 256,), (256,), arguments, dynamic_lds=dynamic_lds("softmax.gfx942"))
+    kernel.launch("softmax", (rows,), arguments)
     wide = np.exp(x.astype(np.float64) - x.max(axis=1, keepdims=True))
     expected = wide / wide.sum(axis=1, keepdims=True)
     np.testing.assert_allclose(gpu.read(out, x.size, F32).reshape(x.shape), expected, rtol=1e-5)
 
 
 @pytest.mark.parametrize(("m", "n", "k"), [(64, 64, 64), (128, 64, 256), (256, 256, 256)])
-def test_triton_matmul_in_half_precision(m, n, k):
-    gpu = VirtualGpu("triton/matmul16.gfx942.hsaco")
+def test_triton_matmul_in_half_precision(m, n, k, target):
+    kernel = TritonKernel("matmul16", target)
+    gpu = kernel.gpu
     a, b = random().standard_normal((m, k)).astype(F16), random(8).standard_normal((k, n)).astype(F16)
     pa, pb, pc = gpu.upload(a), gpu.upload(b), gpu.upload(np.zeros((m, n), F32))
     arguments = [pa, pb, pc, m, n, k, k, n, n, None, None]
-    gpu.launch("matmul", (m // 64 * 256, n // 64), (256, 1), arguments, dynamic_lds=dynamic_lds("matmul16.gfx942"))
+    kernel.launch("matmul", (m // 64, n // 64), arguments)
     expected = a.astype(np.float64) @ b.astype(np.float64)
     np.testing.assert_allclose(gpu.read(pc, m * n, F32).reshape(m, n), expected, atol=1e-4 * k / 256 + 1e-4)
 

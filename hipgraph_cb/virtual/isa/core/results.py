@@ -58,35 +58,57 @@ def result_writer(instruction: Instruction, kind: str, context: CompileContext, 
     return lambda state, value: write(state, chosen(value))
 
 
+UPPER_HALVES = 128  # from this number on, a short encoding names the upper halves of the registers from 0 on
+_SHORT = frozenset({"VOP1", "VOP2", "VOPC"})
+
+
+def names_halves(instruction: Instruction, context: CompileContext) -> bool:
+    """Whether the 16-bit vector operands of an instruction are halves of the first 128 registers."""
+    return context.target.differences.halves_in_short_forms and instruction.format in _SHORT
+
+
 def _plain_writer(instruction: Instruction, kind: str, register: int, context: CompileContext) -> Writer:
     width = width_of(kind)
     vectors(register, max(1, width // 32))
     if instruction.sdwa is not None:
         return sdwa.writer(instruction, kind, register)
+    if width == 16:
+        return _half_writer(instruction, register, context)
     if instruction.dpp is not None:
         return _dpp_writer(instruction, width, register, context.lanes)
     if width == 64:
         return lambda state, value: state.write_vgpr64(register, value.view(np.uint64))
-    if width == 16:
-        return _half_writer(instruction, register)
     if kind[0] in "ub":
         return lambda state, value: state.write_vgpr(register, value)
     return lambda state, value: state.write_vgpr(register, value.view(np.uint32))
 
 
-def _half_writer(instruction: Instruction, register: int) -> Writer:
+def _half_writer(instruction: Instruction, register: int, context: CompileContext) -> Writer:
     upper = bool(field(instruction, "op_sel") & 8)
-    if instruction.format == "VOP3" and instruction.mnemonic in KEEPS_OTHER_HALF:
-        kept, shift = (0xFFFF, 16) if upper else (0xFFFF0000, 0)
-
-        def write(state: State, value: NDArray[Any]) -> None:
-            placed = value.view(np.uint16).astype(np.uint32) << np.uint32(shift)
-            state.write_vgpr(register, state.read_vgpr(register) & np.uint32(kept) | placed)
-
-        return write
-    if upper:
+    if names_halves(instruction, context):
+        upper, register = register >= UPPER_HALVES, register % UPPER_HALVES
+    if context.target.differences.keeps_other_half:
+        keeps_other = True
+    else:
+        keeps_other = instruction.format == "VOP3" and instruction.mnemonic in KEEPS_OTHER_HALF
+    if upper and not keeps_other:
         raise UnsupportedInstruction("op_sel on its destination")
-    return lambda state, value: state.write_vgpr(register, value.view(np.uint16).astype(np.uint32))
+    write = _word_writer(instruction, register, context)
+    if not keeps_other:
+        return lambda state, value: write(state, value.view(np.uint16).astype(np.uint32))
+    kept, shift = (np.uint32(0xFFFF), np.uint32(16)) if upper else (np.uint32(0xFFFF0000), np.uint32(0))
+
+    def write_half(state: State, value: NDArray[Any]) -> None:
+        placed = value.view(np.uint16).astype(np.uint32) << shift
+        write(state, state.read_vgpr(register) & kept | placed)
+
+    return write_half
+
+
+def _word_writer(instruction: Instruction, register: int, context: CompileContext) -> Writer:
+    if instruction.dpp is not None:
+        return _dpp_writer(instruction, 32, register, context.lanes)
+    return lambda state, word: state.write_vgpr(register, word)
 
 
 def _dpp_writer(instruction: Instruction, width: int, register: int, lanes: int) -> Writer:
@@ -95,8 +117,7 @@ def _dpp_writer(instruction: Instruction, width: int, register: int, lanes: int)
         return _wide_dpp_writer(enabled, register)
 
     def write(state: State, value: NDArray[Any]) -> None:
-        word = value.view(np.uint16).astype(np.uint32) if width == 16 else value.view(np.uint32)
-        chosen = enabled(state)
+        word, chosen = value.view(np.uint32), enabled(state)
         if chosen is None:
             state.write_vgpr(register, word)
         else:

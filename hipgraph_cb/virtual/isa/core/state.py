@@ -230,6 +230,10 @@ class State:
             lanes = lanes & self.active
         self._store32(register, choose(lanes, value, self.read_vgpr(register)))
 
+    def replace_vgpr(self, register: int, value: Vector32) -> None:
+        """Put back what `read_vgpr` gave, whatever lanes are active."""
+        self._store32(register, value)
+
     def _store32(self, register: int, value: Vector32) -> None:
         vgpr, wide = self._vgpr, self._wide
         if wide[register] is not None:

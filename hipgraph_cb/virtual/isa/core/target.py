@@ -26,13 +26,15 @@ class Differences:
             it that half is cleared, but for the few instructions that `core/results.py` lists.
         halves_in_short_forms: whether bit 7 of a 16-bit vector operand of a short encoding chooses the upper half.
         compares_write_exec_only: whether v_cmpx has EXEC as its only destination.
-        half_wave_exchange: whether the lanes of ds_bpermute and ds_permute are chosen among 32.
+        compares_through_dpp: whether a comparison can take a source from another lane.
+        exchanges_within_32: whether ds_bpermute and ds_permute choose among the 32 lanes of a half of the wave.
     """
 
     keeps_other_half: bool = False
     halves_in_short_forms: bool = False
     compares_write_exec_only: bool = False
-    half_wave_exchange: bool = False
+    compares_through_dpp: bool = False
+    exchanges_within_32: bool = False
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,21 +45,22 @@ class Target:
         family: its name.
         processors: those whose code `decode` reads.
         decode: reads the instruction at a byte offset of code for a processor; see targets/gfx9/decode.py.
-        text: an instruction in LLVM's syntax.
+        text: an instruction in LLVM's syntax, in code for waves of so many lanes.
         opcodes: every instruction there is, and `source` says who says so.
         exclusions: reason -> the instructions that are left out for it.
         wave_size: the lanes of a wave, by the kernel code properties of the descriptor.
         vector_granule: vector registers are allotted in so many, by the lanes of a wave.
         hardware_registers: number -> name of what s_getreg reads; see scalar/program_control.py.
         operations: what an instruction does, as operations in order; None where it is one already. Several operations
-            all read before any of them writes.
+            all read before any of them writes. It raises UnsupportedInstruction where there is no such operation.
+        operation_name: the operation that a mnemonic is.
         differences: see there.
     """
 
     family: str
     processors: frozenset[str]
     decode: Callable[[bytes, int, str], Instruction]
-    text: Callable[[Instruction], str]
+    text: Callable[[Instruction, int], str]
     opcodes: Opcodes
     source: str
     exclusions: Mapping[str, tuple[str, ...]]
@@ -65,4 +68,5 @@ class Target:
     vector_granule: Mapping[int, int]
     hardware_registers: Mapping[int, str]
     operations: Callable[[Instruction], tuple[Instruction, ...]] | None = None
+    operation_name: Callable[[str], str] = str
     differences: Differences = field(default_factory=Differences)

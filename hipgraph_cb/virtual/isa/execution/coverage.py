@@ -43,13 +43,16 @@ def coverage(processor: str) -> dict[str, dict[str, str]]:
     target = known_target(processor)
     known = implemented()
     excluded = frozenset(mnemonic for group in target.exclusions.values() for mnemonic in group)
-    return {
-        name: {mnemonic: _state(mnemonic, known, excluded) for mnemonic in sorted(set(opcodes.values()))}
-        for name, opcodes in target.opcodes.items()
-    }
+
+    def states(mnemonics: set[str]) -> dict[str, str]:
+        return {name: _state(name, target.operation_name(name), known, excluded) for name in sorted(mnemonics)}
+
+    return {name: states(set(opcodes.values())) for name, opcodes in target.opcodes.items()}
 
 
-def _state(mnemonic: str, known: frozenset[str], excluded: frozenset[str]) -> str:
-    if mnemonic not in known:
-        return EXCLUDED if mnemonic in excluded else ABSENT
-    return APPROXIMATE if is_approximate(mnemonic) else DONE
+def _state(mnemonic: str, operation: str, known: frozenset[str], excluded: frozenset[str]) -> str:
+    if mnemonic in excluded:
+        return EXCLUDED
+    if operation not in known:
+        return ABSENT
+    return APPROXIMATE if is_approximate(operation) else DONE

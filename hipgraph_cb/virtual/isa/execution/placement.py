@@ -85,4 +85,4 @@ class Placement:
 
     def text_of(self, instruction: Instruction) -> str:
         """The instruction in LLVM's syntax."""
-        return self.target.text(instruction if instruction.encoded is None else instruction.encoded)
+        return self.target.text(instruction.encoded or instruction, self.lanes)

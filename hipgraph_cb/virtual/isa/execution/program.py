@@ -18,6 +18,7 @@ from hipgraph_cb.virtual.isa.core.instruction import UnknownInstruction
 from hipgraph_cb.virtual.isa.core.register_limits import refuse_missing_scalar_results
 from hipgraph_cb.virtual.isa.core.registry import CompileContext, Step, UnsupportedInstruction, compiler_of
 from hipgraph_cb.virtual.isa.execution import instruction_set
+from hipgraph_cb.virtual.isa.vector.paired import both_at_once
 from hipgraph_cb.virtual.isa.vector.register_indexing import indexed
 
 if TYPE_CHECKING:
@@ -110,8 +111,20 @@ class Program:
         found = self._compiled.get(offset)
         if found is None:
             instruction = self.context.target.decode(self.code, offset, self.context.processor)
-            found = self._compiled[offset] = (instruction, self._compile(instruction))
+            found = self._compiled[offset] = (instruction, self._compiled_operations(instruction))
         return found
+
+    def _compiled_operations(self, instruction: Instruction) -> Step | ControlFlow | None:
+        translate = self.context.target.operations
+        if translate is None:
+            return self._compile(instruction)
+        try:
+            operations = translate(instruction)
+        except UnsupportedInstruction as error:
+            return _refusal_of_form(instruction, error)
+        if len(operations) == 1:
+            return self._compile(operations[0])
+        return both_at_once(operations, self._compile)
 
     def _compile(self, instruction: Instruction) -> Step | ControlFlow | None:
         if instruction.format not in _VECTOR_FORMATS:
@@ -128,7 +141,7 @@ class Program:
     def _compile_plain(self, instruction: Instruction) -> Step | ControlFlow | None:
         compiler = compiler_of(instruction.mnemonic)
         if compiler is None:
-            return _refusal(instruction, f"{instruction.mnemonic} is not implemented")
+            return _refusal(instruction, f"{_name(instruction)} is not implemented")
         try:
             refuse_missing_scalar_results(instruction, self.context.lanes)
             return compiler(instruction, self.context)
@@ -175,8 +188,12 @@ def _failing(error: Exception) -> Step:
     return fail
 
 
+def _name(instruction: Instruction) -> str:
+    return (instruction.encoded or instruction).mnemonic
+
+
 def _refusal_of_form(instruction: Instruction, error: UnsupportedInstruction) -> Step:
-    return _refusal(instruction, f"{instruction.mnemonic} is not implemented with {error}")
+    return _refusal(instruction, f"{_name(instruction)} is not implemented with {error}")
 
 
 def _refusal(instruction: Instruction, description: str) -> Step:

@@ -137,7 +137,8 @@ def _remember(state: State, form: Any, first: int, arrays: list[NDArray[np.uint3
     state.matrices[form, first] = arrays, matrices
 
 
-def _interleaved(state: State, arrays: list[NDArray[np.uint32]]) -> Values:
+def interleaved(state: State, arrays: list[NDArray[np.uint32]]) -> Values:
+    """The registers of each lane side by side: [waves, lanes, registers]."""
     words = np.empty((*state.shape, len(arrays)), np.uint32)
     for index, array in enumerate(arrays):
         words[..., index] = array
@@ -164,7 +165,7 @@ def operand_reader(
     form = (kind, size, product.depth, product.elements, product.blocks, None if lanes is None else lanes.tobytes())
 
     def matrices_of(state: State, arrays: list[NDArray[np.uint32]]) -> Values:
-        words = _interleaved(state, arrays)
+        words = interleaved(state, arrays)
         values = numbers(words if lanes is None else np.ascontiguousarray(words[:, lanes]))
         cut = values.reshape(state.waves, groups, product.blocks, size, product.elements)
         rows: Values = cut.transpose(0, 2, 3, 1, 4).reshape(state.waves, product.blocks, size, product.depth)
@@ -194,7 +195,7 @@ def accumulator_reader(product: Product, register: int) -> Callable[[State], Val
     vectors(register % AGPR, count)
 
     def matrices_of(state: State, arrays: list[NDArray[np.uint32]]) -> Values:
-        registers = _interleaved(state, arrays)
+        registers = interleaved(state, arrays)
         lanes = registers.view(dtype).transpose(0, 2, 1)  # [waves, element, lane]
         cut = lanes.reshape(state.waves, *axes).transpose(0, *(axis + 1 for axis in order))
         matrices: Values = cut.reshape(state.waves, product.blocks, product.rows, product.columns)

@@ -169,6 +169,10 @@ def _masked_or(old: Values, mask: Values, value: Values) -> Values:
     return old & ~mask | value
 
 
+def _clamped_difference(old: Values, value: Values) -> Values:
+    return np.where(old < value, old.dtype.type(0), old - value)
+
+
 def _wrap(old: Values, limit: Values, value: Values) -> Values:
     return np.where(old >= limit, old - limit, old + value)
 
@@ -190,6 +194,7 @@ def _integer_operations(width: int) -> dict[str, AtomicOperation]:
         "dec": AtomicOperation(unsigned, _decrement),
         "swap": AtomicOperation(unsigned, _swap, walk=_swap_walk),
         "cmpswap": AtomicOperation(unsigned, _compare_and_swap, 2, walk=_compare_and_swap_walk),
+        "csub": AtomicOperation(unsigned, _clamped_difference),
         "mskor": AtomicOperation(unsigned, _masked_or, 2),
         "wrap": AtomicOperation(unsigned, _wrap, 2),
     }
@@ -212,8 +217,8 @@ def _add_halves(old: Values, value: Values) -> Values:
 
 def _add_brain_halves(old: Values, value: Values) -> Values:
     """Both halves as bfloat16, rounded to nearest even."""
-    upper = _round_brain(_brain(old & _HIGH) + _brain(value & _HIGH))
-    lower = _round_brain(_brain(old << _SIXTEEN) + _brain(value << _SIXTEEN))
+    upper = round_brain(_brain(old & _HIGH) + _brain(value & _HIGH))
+    lower = round_brain(_brain(old << _SIXTEEN) + _brain(value << _SIXTEEN))
     return upper << _SIXTEEN | lower
 
 
@@ -225,7 +230,8 @@ def _brain(bits: NDArray[Any]) -> NDArray[np.float32]:
     return np.ascontiguousarray(bits).view(np.float32)
 
 
-def _round_brain(value: NDArray[np.float32]) -> NDArray[np.uint32]:
+def round_brain(value: NDArray[np.float32]) -> NDArray[np.uint32]:
+    """The upper halves of f32 numbers rounded to bfloat16."""
     bits = value.view(np.uint32)
     rounded = bits + np.uint32(0x7FFF) + (bits >> _SIXTEEN & np.uint32(1)) >> _SIXTEEN
     result: NDArray[np.uint32] = np.where(np.isnan(value), bits >> _SIXTEEN | np.uint32(0x40), rounded)

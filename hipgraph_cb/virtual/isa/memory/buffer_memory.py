@@ -327,7 +327,7 @@ def _compile_narrow_store(instruction: Instruction, context: CompileContext) -> 
     return step
 
 
-@semantics("buffer_wbl2", "buffer_inv")
+@semantics("buffer_wbl2", "buffer_inv", "buffer_gl0_inv", "buffer_gl1_inv")
 def _compile_cache_operation(instruction: Instruction, context: CompileContext) -> Compiled:
     """Writing back and invalidating caches, of which there are none."""
     return None

@@ -31,7 +31,8 @@ _INTEGERS = ("swap", "cmpswap", "add", "sub", "smin", "umin", "smax", "umax", "a
 OPERATIONS: dict[str, AtomicOperation] = {
     **{name: INTEGER32[name] for name in _INTEGERS},
     **{f"{name}_x2": INTEGER64[name] for name in _INTEGERS},
-    "add_f32": FLOAT32["add"],
+    "csub": INTEGER32["csub"],
+    **{f"{name}_f32": FLOAT32[name] for name in ("add", "min", "max", "cmpswap")},
     "add_f64": FLOAT64["add"],
     "min_f64": FLOAT64["min"],
     "max_f64": FLOAT64["max"],

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from hipgraph_cb.virtual.isa.core.lane_mask import any_set
 from hipgraph_cb.virtual.isa.core.register_limits import scalars, vectors
-from hipgraph_cb.virtual.isa.core.registry import CompileContext, Compiled, Step, semantics
+from hipgraph_cb.virtual.isa.core.registry import CompileContext, Compiled, Step, UnsupportedInstruction, semantics
 from hipgraph_cb.virtual.isa.core.state import AGPR, MASK64, State, Vector32
 from hipgraph_cb.virtual.isa.memory.linear_access import NO_SADDR, linear_place, load_linear, load_masked, store_linear
 from hipgraph_cb.virtual.isa.memory.memory_access import (
@@ -173,6 +173,45 @@ def store_words_step(instruction: Instruction, addresses: Callable[[State], Addr
         if offsets.size:
             values = [active_only(state, state.full(state.read_vgpr(source + index))) for index in range(count)]
             store_words(state.memory.u8, offsets, values)
+
+    return step
+
+
+def _addresses_by_lane(instruction: Instruction) -> Callable[[State], Addresses]:
+    """A base in a pair of scalar registers, plus the offset, plus four times the number of the lane."""
+    saddr, offset = instruction.fields["saddr"], instruction.fields["offset"]
+    if saddr == NO_SADDR:
+        raise UnsupportedInstruction("no base")
+    scalars(saddr, 2)
+
+    def read(state: State) -> Addresses:
+        base = np.atleast_2d(np.asarray(state.read_sgpr64(saddr), np.uint64)).view(np.int64)
+        return state.full(base + (offset + 4 * np.arange(state.lanes)))
+
+    return read
+
+
+@semantics("global_load_addtid_dword")
+def _compile_load_by_lane(instruction: Instruction, context: CompileContext) -> Compiled:
+    del context
+    addresses, destination = _addresses_by_lane(instruction), vector_register(instruction, "vdst")
+
+    def step(state: State) -> None:
+        for value in _load_anything(state, instruction, addresses, 1):
+            state.write_vgpr(destination, value)
+
+    return step
+
+
+@semantics("global_store_addtid_dword")
+def _compile_store_by_lane(instruction: Instruction, context: CompileContext) -> Compiled:
+    del context
+    addresses, source = _addresses_by_lane(instruction), vector_register(instruction, "data")
+
+    def step(state: State) -> None:
+        offsets = checked(state, instruction, addresses(state), 4)
+        if offsets.size:
+            store_words(state.memory.u8, offsets, [active_only(state, state.full(state.read_vgpr(source)))])
 
     return step
 

@@ -19,11 +19,20 @@ QUAD_MODE = 0x8000
 ROTATE_MODE, TRANSFORM_MODE = 0xC000, 0xE000
 
 
-def _named_lanes(state: State, register: int, offset: int) -> NDArray[np.int64]:
-    """The lane that each lane's byte address names, as an index over all lanes of the chunk; upper bits are ignored."""
+def _named_lanes(state: State, register: int, offset: int, among: int) -> NDArray[np.int64]:
+    """The lane that each lane's byte address names, as an index over all lanes of the chunk; upper bits are ignored.
+
+    `among`: how many lanes, from a multiple of that on, a lane can name.
+    """
     addresses = state.read_vgpr(register).astype(np.int64)
-    lanes = (addresses + offset >> 2) & (state.lanes - 1)
+    lanes = (addresses + offset >> 2) & (among - 1)
+    if among < state.lanes:
+        lanes = lanes + (np.arange(state.lanes) & -among)
     return lanes + _first_lanes(state)
+
+
+def _among(context: CompileContext) -> int:
+    return min(context.lanes, 32) if context.target.differences.exchanges_within_32 else context.lanes
 
 
 def _first_lanes(state: State) -> NDArray[np.int64]:
@@ -42,12 +51,12 @@ def _pull(state: State, value: Vector32, sources: NDArray[np.int64]) -> Vector32
 
 @semantics("ds_bpermute_b32")
 def _compile_pull(instruction: Instruction, context: CompileContext) -> Compiled:
-    del context
+    among = _among(context)
     address, offset = instruction.fields["addr"], whole_offset(instruction)
     source, destination = vector_register(instruction, "data0"), vector_register(instruction, "vdst")
 
     def step(state: State) -> None:
-        sources = _named_lanes(state, address, offset)
+        sources = _named_lanes(state, address, offset, among)
         state.write_vgpr(destination, _pull(state, state.read_vgpr(source), sources))
 
     return step
@@ -56,12 +65,12 @@ def _compile_pull(instruction: Instruction, context: CompileContext) -> Compiled
 @semantics("ds_permute_b32")
 def _compile_push(instruction: Instruction, context: CompileContext) -> Compiled:
     """Lanes that no lane names get zero; of several senders the highest lane wins."""
-    del context
+    among = _among(context)
     address, offset = instruction.fields["addr"], whole_offset(instruction)
     source, destination = vector_register(instruction, "data0"), vector_register(instruction, "vdst")
 
     def step(state: State) -> None:
-        targets = state.full(_named_lanes(state, address, offset))
+        targets = state.full(_named_lanes(state, address, offset, among))
         values = state.full(state.read_vgpr(source))
         if state.active is not None:
             targets, values = targets[state.active], values[state.active]

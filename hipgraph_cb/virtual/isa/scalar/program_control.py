@@ -32,6 +32,18 @@ def _target(instruction: Instruction) -> int:
 @semantics(
     "s_nop",
     "s_waitcnt",
+    "s_waitcnt_depctr",
+    "s_waitcnt_expcnt",
+    "s_waitcnt_lgkmcnt",
+    "s_waitcnt_vmcnt",
+    "s_waitcnt_vscnt",
+    "s_wait_idle",
+    "s_delay_alu",
+    "s_clause",
+    "s_version",
+    "s_set_inst_prefetch_distance",
+    "s_gl1_inv",
+    "s_ttracedata_imm",
     "s_setprio",
     "s_sleep",
     "s_wakeup",
@@ -119,6 +131,19 @@ def _compile_message(instruction: Instruction, context: CompileContext) -> Compi
     if message != MESSAGE_INTERRUPT:
         raise UnsupportedInstruction(f"message {message}")
     return None
+
+
+MESSAGE_REAL_TIME = 131
+
+
+@semantics("s_sendmsg_rtn_b32", "s_sendmsg_rtn_b64")
+def _compile_question(instruction: Instruction, context: CompileContext) -> Compiled:
+    """A message with an answer; that of the clock is the only one there is without a driver."""
+    del context
+    message, destination = instruction.fields["ssrc0"], instruction.fields["sdst"]
+    if message != MESSAGE_REAL_TIME or not instruction.mnemonic.endswith("b64"):
+        raise UnsupportedInstruction(f"message {message}")
+    return lambda state: state.write_sgpr64(destination, _advanced_clock(state))
 
 
 @semantics("s_trap", "s_sethalt")
@@ -212,6 +237,7 @@ _HARDWARE_REGISTERS: dict[str, Callable[[State], Scalar32]] = {
     "hardware id": lambda state: 0,
     "memory bases": lambda state: PRIVATE_BASE >> 48 | SHARED_BASE >> 48 << 16,
     "die id": lambda state: 0,
+    "cycles": lambda state: _advanced_clock(state) & 0xFFFFF,
 }
 
 
@@ -238,6 +264,15 @@ def _compile_set_register(instruction: Instruction, context: CompileContext) -> 
         return modes
 
     return SetMode(value)
+
+
+@semantics("s_round_mode", "s_denorm_mode")
+def _compile_float_mode(instruction: Instruction, context: CompileContext) -> Compiled:
+    """Four bits of MODE: how results are rounded, or which denormals are kept."""
+    del context
+    low = 0 if instruction.mnemonic == "s_round_mode" else 4
+    mask, bits = 15 << low, (instruction.fields["simm16"] & 15) << low
+    return SetMode(lambda state, mode: mode & ~mask | bits)
 
 
 @semantics("s_setvskip")
@@ -268,8 +303,9 @@ def _compile_time(instruction: Instruction, context: CompileContext) -> Compiled
     del context
     destination = instruction.fields["sdata"]
 
-    def step(state: State) -> None:
-        state.clock += 100
-        state.write_sgpr64(destination, state.clock)
+    return lambda state: state.write_sgpr64(destination, _advanced_clock(state))
 
-    return step
+
+def _advanced_clock(state: State) -> int:
+    state.clock += 100
+    return state.clock

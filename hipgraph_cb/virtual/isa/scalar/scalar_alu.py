@@ -157,6 +157,7 @@ BINARY: dict[str, Operation] = {
     "s_lshl4_add_u32": Operation(lambda a, b: (a << 4) + b, _carry),
     "s_pack_ll_b32_b16": Operation(lambda a, b: a & 0xFFFF | (b & 0xFFFF) << 16, None),
     "s_pack_lh_b32_b16": Operation(lambda a, b: a & 0xFFFF | b & 0xFFFF0000, None),
+    "s_pack_hl_b32_b16": Operation(lambda a, b: a >> 16 | (b & 0xFFFF) << 16, None),
     "s_pack_hh_b32_b16": Operation(lambda a, b: a >> 16 | b & 0xFFFF0000, None),
 }
 UNARY: dict[str, Operation] = {

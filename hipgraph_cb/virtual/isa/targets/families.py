@@ -11,6 +11,7 @@ if TYPE_CHECKING:
 
 _FAMILIES = {
     "gfx9": ("gfx940", "gfx941", "gfx942", "gfx9-4-generic"),
+    "gfx11": ("gfx1100", "gfx1101", "gfx1102", "gfx1103", "gfx11-generic"),
 }
 _FAMILY_OF = {processor: family for family, processors in _FAMILIES.items() for processor in processors}
 PROCESSORS = tuple(sorted(_FAMILY_OF))

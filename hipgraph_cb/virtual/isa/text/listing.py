@@ -41,28 +41,31 @@ def kernel_listing(executable: VerifiedExecutable, kernel: str) -> Iterator[Line
             allowed=", ".join(PROCESSORS),
             next_step="use llvm-objdump -d",
         )
-    return _lines(_code(executable, symbol), target, processor)
+    code, properties = _code(executable, symbol)
+    return _lines(code, target, processor, target.wave_size(properties))
 
 
-def _code(executable: VerifiedExecutable, symbol_name: str) -> bytes:
+def _code(executable: VerifiedExecutable, symbol_name: str) -> tuple[bytes, int]:
+    """The bytes of a kernel's code, and its descriptor's code properties."""
     code_object = executable.code_object
     address = code_object.symbols[symbol_name].value
     offset = code_object.file_offset(address, DESCRIPTOR_SIZE, f"the kernel descriptor {symbol_name}")
-    entry = address + KernelDescriptor.from_bytes(executable.data, offset).kernel_code_entry_byte_offset
+    descriptor = KernelDescriptor.from_bytes(executable.data, offset)
+    entry = address + descriptor.kernel_code_entry_byte_offset
     sizes = [symbol.size for symbol in code_object.symbols.values() if symbol.value == entry and symbol.kind == 2]
     segment = code_object.segment_of(entry)
     rest = 0 if segment is None else segment.address + segment.file_size - entry
     size = sizes[0] if sizes and sizes[0] else rest
     start = code_object.file_offset(entry, size, f"the code of {symbol_name}")
-    return executable.data[start : start + size]
+    return executable.data[start : start + size], descriptor.kernel_code_properties
 
 
-def _lines(code: bytes, target: Target, processor: str) -> Iterator[Line]:
+def _lines(code: bytes, target: Target, processor: str, lanes: int) -> Iterator[Line]:
     offset = 0
     while offset < len(code):
         try:
             instruction = target.decode(code, offset, processor)
-            size, text = instruction.size, target.text(instruction)
+            size, text = instruction.size, target.text(instruction, lanes)
         except UnknownInstruction:
             size = min(4, len(code) - offset)
             text = f".long {int.from_bytes(code[offset : offset + size], 'little'):#010x}"

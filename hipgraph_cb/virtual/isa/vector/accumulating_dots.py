@@ -45,16 +45,22 @@ def _halves(word: Any) -> tuple[Any, Any]:
     return word.astype(np.uint16).view(np.float16), (word >> _U32(16)).astype(np.uint16).view(np.float16)
 
 
-@semantics("v_dot2c_f32_f16")
+def _brain_halves(word: Any) -> tuple[Any, Any]:
+    return (word << _U32(16)).view(np.float32), (word & _U32(0xFFFF0000)).view(np.float32)
+
+
+@semantics("v_dot2c_f32_f16", "v_dot2c_f32_bf16")
 def _compile_half(instruction: Instruction, context: CompileContext) -> Compiled:
     """The products are added one after the other in f32."""
     if field(instruction, "clamp"):
         raise UnsupportedInstruction("clamp")
     multiply_add = rounded(lambda a, b, c: a * b + c, "mad", "f32", context)
 
+    halves = _brain_halves if instruction.mnemonic.endswith("bf16") else _halves
+
     def apply(a: Any, b: Any, c: Any) -> Any:
         total = c.view(np.float32)
-        for x, y in zip(_halves(a), _halves(b), strict=True):
+        for x, y in zip(halves(a), halves(b), strict=True):
             total = multiply_add(x.astype(np.float32), y.astype(np.float32), total)
         return total
 

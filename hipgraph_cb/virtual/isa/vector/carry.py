@@ -89,14 +89,14 @@ def _compile_wide_multiply_add(instruction: Instruction, context: CompileContext
     return step
 
 
-@semantics("v_cndmask_b32")
+@semantics("v_cndmask_b16", "v_cndmask_b32")
 def _compile_select(instruction: Instruction, context: CompileContext) -> Compiled:
     """The second source where the mask is set, else the first."""
-    first, second = sources(instruction, ("b32", "b32"), context)
-    write = result_writer(instruction, "b32", context)
+    kind = instruction.mnemonic[-3:]
+    first, second = sources(instruction, (kind, kind), context)
+    write = result_writer(instruction, kind, context)
     mask = mask_source(instruction.fields["src2"], context) if instruction.format == "VOP3" else VCC
 
-    def step(state: State) -> None:
-        write(state, choose(state.read_mask(mask), second(state), first(state)))
-
-    return step
+    if kind == "b16":
+        return lambda state: write(state, np.where(state.read_mask(mask), second(state), first(state)))
+    return lambda state: write(state, choose(state.read_mask(mask), second(state), first(state)))

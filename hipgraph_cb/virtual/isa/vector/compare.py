@@ -65,20 +65,31 @@ FLOAT_KINDS = ("f16", "f32", "f64")
 
 
 def _mask_destination(instruction: Instruction) -> int:
-    """The scalar register pair that takes the result."""
+    """The first scalar register that takes the result."""
     if instruction.format == "VOP3":
         return instruction.fields["vdst"]
     if instruction.sdwa is not None and instruction.sdwa.get("sd", 0):
         return instruction.sdwa["sdst"]
-    if instruction.dpp is not None:
-        raise UnsupportedInstruction("DPP")
     return VCC
+
+
+def _refuse_lanes_that_are_off(instruction: Instruction, context: CompileContext) -> None:
+    """Refuse DPP that leaves lanes out, whose bits of the result no document gives."""
+    if instruction.dpp is None:
+        return
+    if not context.target.differences.compares_through_dpp:
+        raise UnsupportedInstruction("DPP")
+    if instruction.dpp["row_mask"] & instruction.dpp["bank_mask"] != 15 or not instruction.dpp["bound_ctrl"]:
+        raise UnsupportedInstruction("lanes that DPP turns off")
 
 
 def _compile(instruction: Instruction, context: CompileContext, kinds: tuple[str, str], test: Test) -> Compiled:
     first, second = sources(instruction, kinds, context, arithmetic=True)
-    destination = _mask_destination(instruction)
-    if not instruction.mnemonic.startswith("v_cmpx"):
+    is_exec_form = instruction.mnemonic.startswith("v_cmpx")
+    exec_only = is_exec_form and context.target.differences.compares_write_exec_only
+    destination = EXEC if exec_only else _mask_destination(instruction)
+    _refuse_lanes_that_are_off(instruction, context)
+    if exec_only or not is_exec_form:
         return lambda state: state.write_compare(destination, test(first(state), second(state)))
 
     def step(state: State) -> None:

@@ -43,6 +43,10 @@ def _pack(low: Values, high: Values) -> Values:
     return low.astype(_U32) | high.astype(_U32) << _U32(16)
 
 
+def _packed_integers(dtype: type[np.integer[Any]]) -> Callable[[Values, Values], Values]:
+    return lambda low, high: _pack(to_integer(low, dtype), to_integer(high, dtype))
+
+
 def _normalised(value: Values, dtype: type[np.integer[Any]]) -> Values:
     """Clamp to -1..1 (0..1 when unsigned), scale by the largest value, round to nearest even."""
     info = np.iinfo(dtype)
@@ -126,7 +130,11 @@ OPERATIONS: dict[str, Operation] = {
     ),
     "v_cvt_pk_i16_i32": operation("u32 i32 i32", lambda a, b: _pack(_saturate(a, np.int16), _saturate(b, np.int16))),
     "v_cvt_pk_u16_u32": operation("u32 u32 u32", lambda a, b: _pack(_saturate(a, np.uint16), _saturate(b, np.uint16))),
+    "v_cvt_pk_i16_f32": operation("u32 f32 f32", _packed_integers(np.int16)),
+    "v_cvt_pk_u16_f32": operation("u32 f32 f32", _packed_integers(np.uint16)),
+    "v_cvt_i32_i16": operation("i32 i16", lambda value: value.astype(np.int32)),
+    "v_cvt_u32_u16": operation("u32 u16", lambda value: value.astype(np.uint32)),
     "v_cvt_pk_u8_f32": operation("u32 f32 u32 u32", _insert_byte),
-    "v_sat_pk_u8_i16": operation("u32 u32", _bytes_from_halves),
+    "v_sat_pk_u8_i16": operation("u16 u32", lambda value: _bytes_from_halves(value).astype(np.uint16)),
 }
 register_operations(OPERATIONS)

@@ -7,14 +7,15 @@ quiet one, a quiet NaN loses against a number, and -0 is smaller than +0.
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from hipgraph_cb.virtual.isa.core.exact import fma16, fma32, fma64
-from hipgraph_cb.virtual.isa.core.operands import LITERAL, VGPR_BASE, Reader, typed, vector_reader32, vector_reader64
-from hipgraph_cb.virtual.isa.core.registry import CompileContext, Compiled, semantics
+from hipgraph_cb.virtual.isa.core.operands import LITERAL, VGPR_BASE, Reader, typed, vector_reader32
+from hipgraph_cb.virtual.isa.core.registry import CompileContext, Compiled, UnsupportedInstruction, semantics
 from hipgraph_cb.virtual.isa.core.results import result_writer
 from hipgraph_cb.virtual.isa.vector.vector import (
     Operation,
@@ -22,6 +23,7 @@ from hipgraph_cb.virtual.isa.vector.vector import (
     operation,
     register_operations,
     rounded,
+    rounding_mode,
     source,
     sources,
 )
@@ -143,6 +145,13 @@ def multiply_legacy(a: Float, b: Float) -> Float:
     return np.where((a == 0) | (b == 0), a.dtype.type(0), a * b)
 
 
+def fma_legacy(a: Float, b: Float, c: Float) -> Float:
+    """A fused multiply-add in which zero times anything is zero."""
+    zero = a.dtype.type(0)
+    is_zero = (a == 0) | (b == 0)
+    return fma32(np.where(is_zero, zero, a), np.where(is_zero, zero, b), c)
+
+
 def _reversed(function: Callable[..., Any]) -> Callable[..., Any]:
     return lambda a, b: function(b, a)
 
@@ -186,6 +195,8 @@ def _differences(kind: str) -> dict[str, Operation]:
         f"v_min3_{kind}": operation(f"{two} {kind}", minimum3, arithmetic=True),
         f"v_max3_{kind}": operation(f"{two} {kind}", maximum3, arithmetic=True),
         f"v_med3_{kind}": operation(f"{two} {kind}", median3, arithmetic=True),
+        f"v_minmax_{kind}": operation(f"{two} {kind}", lambda a, b, c: maximum(minimum(a, b), c), arithmetic=True),
+        f"v_maxmin_{kind}": operation(f"{two} {kind}", lambda a, b, c: minimum(maximum(a, b), c), arithmetic=True),
     }
 
 
@@ -194,6 +205,7 @@ OPERATIONS: dict[str, Operation] = {
     **{name: described for kind in ("f16", "f32", "f64") for name, described in _arithmetic(kind).items()},
     **{name: described for kind in ("f16", "f32", "f64") for name, described in _rounding(kind).items()},
     "v_mul_legacy_f32": operation("f32 f32 f32", multiply_legacy, arithmetic=True, directed="multiply_legacy"),
+    "v_fma_legacy_f32": operation("f32 f32 f32 f32", fma_legacy, arithmetic=True),
     "v_mad_f16": operation("f16 f16 f16 f16", lambda a, b, c: a * b + c, arithmetic=True, directed="mad"),
     "v_mad_legacy_f16": operation("f16 f16 f16 f16", lambda a, b, c: a * b + c, arithmetic=True, directed="mad"),
     "v_fma_legacy_f16": operation("f16 f16 f16 f16", fma16, arithmetic=True, directed="fma"),
@@ -218,7 +230,7 @@ OPERATIONS: dict[str, Operation] = {
 register_operations(OPERATIONS)
 
 
-@semantics("v_fmac_f32", "v_fmac_f64", "v_mac_f16")
+@semantics("v_fmac_f16", "v_fmac_f32", "v_fmac_f64", "v_fmac_legacy_f32", "v_mac_f16")
 def _compile_accumulate(instruction: Instruction, context: CompileContext) -> Compiled:
     """D = S0 * S1 + D; fused for fmac, rounded twice for mac."""
     kind = instruction.mnemonic[-3:]
@@ -231,6 +243,10 @@ def _compile_accumulate(instruction: Instruction, context: CompileContext) -> Co
 
 def _fused_or_not(instruction: Instruction, kind: str, context: CompileContext) -> Callable[..., Any]:
     """a * b + c, with one rounding where the mnemonic says fma, else with two."""
+    if "legacy" in instruction.mnemonic:
+        if rounding_mode(kind, context):
+            raise UnsupportedInstruction("this rounding mode")
+        return fma_legacy
     if "fma" in instruction.mnemonic:
         return rounded(FMA[kind], "fma", kind, context)
     return rounded(lambda a, b, c: a * b + c, "mad", kind, context)
@@ -238,14 +254,13 @@ def _fused_or_not(instruction: Instruction, kind: str, context: CompileContext) 
 
 def _accumulator(instruction: Instruction, kind: str, context: CompileContext) -> Reader:
     """The destination as a source; in the long encoding it has the third set of modifiers."""
-    register = instruction.fields["vdst"] + VGPR_BASE
-    if instruction.format == "VOP3":
-        return source(instruction, 2, kind, register, context)
-    read = vector_reader64(register, None, kind) if kind == "f64" else vector_reader32(register, None, kind)
-    return typed(read, kind, negate=False, absolute=False)
+    fields = instruction.fields
+    halves = fields.get("op_sel", 0)
+    own = replace(instruction, fields={**fields, "op_sel": halves & 3 | halves >> 1 & 4}, dpp=None, sdwa=None)
+    return source(own, 2, kind, fields["vdst"] + VGPR_BASE, context)
 
 
-@semantics("v_fmamk_f32", "v_fmaak_f32", "v_madmk_f16", "v_madak_f16")
+@semantics("v_fmamk_f16", "v_fmaak_f16", "v_fmamk_f32", "v_fmaak_f32", "v_madmk_f16", "v_madak_f16")
 def _compile_with_literal(instruction: Instruction, context: CompileContext) -> Compiled:
     """mk: D = S0 * K + S1; ak: D = S0 * S1 + K, with K the literal."""
     kind = instruction.mnemonic[-3:]

@@ -241,6 +241,8 @@ def _extremes(kind: str) -> dict[str, Operation]:
         f"v_min3_{kind}": operation(three, lambda a, b, c: np.minimum(np.minimum(a, b), c)),
         f"v_max3_{kind}": operation(three, lambda a, b, c: np.maximum(np.maximum(a, b), c)),
         f"v_med3_{kind}": operation(three, _median),
+        f"v_minmax_{kind}": operation(three, lambda a, b, c: np.maximum(np.minimum(a, b), c)),
+        f"v_maxmin_{kind}": operation(three, lambda a, b, c: np.minimum(np.maximum(a, b), c)),
     }
 
 
@@ -255,6 +257,11 @@ OPERATIONS: dict[str, Operation] = {
     **{name: found for kind in ("u16", "i16", "u32", "i32") for name, found in _extremes(kind).items()},
     "v_mov_b32": operation("b32 b32", lambda a: a),
     "v_mov_b64": operation("b64 b64", lambda a: a),
+    "v_mov_b16": operation("b16 b16", lambda a: a),
+    "v_not_b16": operation("b16 b16", np.invert),
+    "v_and_b16": operation("b16 b16 b16", np.bitwise_and),
+    "v_or_b16": operation("b16 b16 b16", np.bitwise_or),
+    "v_xor_b16": operation("b16 b16 b16", np.bitwise_xor),
     "v_not_b32": operation("b32 b32", np.invert),
     "v_and_b32": operation(_B2, np.bitwise_and),
     "v_or_b32": operation(_B2, np.bitwise_or),
@@ -322,6 +329,7 @@ OPERATIONS: dict[str, Operation] = {
     "v_lshl_or_b32": operation(_B3, lambda a, b, c: shift_left(a, b) | c),
     "v_and_or_b32": operation(_B3, lambda a, b, c: a & b | c),
     "v_or3_b32": operation(_B3, lambda a, b, c: a | b | c),
+    "v_xor3_b32": operation(_B3, lambda a, b, c: a ^ b ^ c),
     "v_xad_u32": operation("u32 u32 u32 u32", lambda a, b, c: (a ^ b) + c),
     "v_bfe_u32": operation("u32 u32 u32 u32", extract_unsigned),
     "v_bfe_i32": operation("i32 i32 u32 u32", extract_signed),

@@ -132,7 +132,7 @@ def _compile_move_accumulator(instruction: Instruction, context: CompileContext)
     return lambda state: state.write_vgpr(destination, state.read_vgpr(register))
 
 
-@semantics("v_nop", "v_clrexcp")
+@semantics("v_nop", "v_clrexcp", "v_pipeflush")
 def _compile_nothing(instruction: Instruction, context: CompileContext) -> Compiled:
     del instruction, context
     return None

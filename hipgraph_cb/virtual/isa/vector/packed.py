@@ -243,12 +243,23 @@ _INTEGER_DOTS = {
     "v_dot8_i32_i4": (4, True),
     "v_dot8_u32_u4": (4, False),
 }
+_CHOSEN_DOTS = {"v_dot4_i32_iu8": 8, "v_dot8_i32_iu4": 4}
 
 
-@semantics(*_INTEGER_DOTS)
+def _signs_of_elements(instruction: Instruction) -> tuple[int, bool, bool]:
+    """Width of the elements, and whether those of either source are signed; `iu` instructions say so by NEG."""
+    width = _CHOSEN_DOTS.get(instruction.mnemonic)
+    if width is None:
+        width, signed = _INTEGER_DOTS[instruction.mnemonic]
+        return width, signed, signed
+    return width, bool(field(instruction, "neg") & 1), bool(field(instruction, "neg") & 2)
+
+
+@semantics(*_INTEGER_DOTS, *_CHOSEN_DOTS)
 def _compile_integer_dot(instruction: Instruction, context: CompileContext) -> Compiled:
     del context
-    width, signed = _INTEGER_DOTS[instruction.mnemonic]
+    width, left_signed, right_signed = _signs_of_elements(instruction)
+    signed = "_i32_" in instruction.mnemonic
     readers = [vector_reader32(instruction.fields[name], instruction.literal, "b32") for name in _NAMES]
     destination, clamp = instruction.fields["vdst"], bool(field(instruction, "clamp"))
     info = np.iinfo(np.int32 if signed else np.uint32)
@@ -256,11 +267,41 @@ def _compile_integer_dot(instruction: Instruction, context: CompileContext) -> C
     def step(state: State) -> None:
         a, b, c = (read(state) for read in readers)
         total = (c.view(np.int32) if signed else c).astype(np.int64)
-        for x, y in zip(integer_elements(a, width, signed), integer_elements(b, width, signed), strict=True):
+        for x, y in zip(integer_elements(a, width, left_signed), integer_elements(b, width, right_signed), strict=True):
             total = total + np.multiply(x, y, dtype=np.int64)
         if clamp:
             total = np.clip(total, info.min, info.max)
         state.write_vgpr(destination, total.astype(np.uint32))
+
+    return step
+
+
+def _brain_half_source(instruction: Instruction, index: int, high: bool) -> Reader:
+    """A bfloat16 half as f32."""
+    upper, negate = _modifiers(instruction, index, high)
+    read = vector_reader32(instruction.fields[_NAMES[index]], instruction.literal, "b32")
+    sign = np.uint32(0x80000000 if negate else 0)
+    if upper:
+        return lambda state: (read(state) & np.uint32(0xFFFF0000) ^ sign).view(np.float32)
+    return lambda state: (read(state) << np.uint32(16) ^ sign).view(np.float32)
+
+
+@semantics("v_dot2_f32_bf16")
+def _compile_brain_dot(instruction: Instruction, context: CompileContext) -> Compiled:
+    """S2 + a0 * b0 + a1 * b1, products and sums in f32, in this order."""
+    multiply_add = rounded(lambda a, b, c: a * b + c, "mad", "f32", context)
+    pairs = [[_brain_half_source(instruction, index, high) for index in (0, 1)] for high in (False, True)]
+    _, negate = _modifiers(instruction, 2, False)
+    third = typed(
+        vector_reader32(instruction.fields["src2"], instruction.literal, "f32"), "f32", negate=negate, absolute=False
+    )
+    destination = instruction.fields["vdst"]
+
+    def step(state: State) -> None:
+        total = third(state)
+        for first, second in pairs:
+            total = multiply_add(first(state), second(state), total)
+        state.write_vgpr(destination, total.view(np.uint32))
 
     return step
 

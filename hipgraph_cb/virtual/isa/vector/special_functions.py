@@ -11,6 +11,7 @@ import numpy as np
 from hipgraph_cb.virtual.isa.core.operands import VGPR_BASE, vector_reader32
 from hipgraph_cb.virtual.isa.core.registry import CompileContext, Compiled, semantics
 from hipgraph_cb.virtual.isa.core.results import result_writer
+from hipgraph_cb.virtual.isa.vector.float_alu import multiply_legacy
 from hipgraph_cb.virtual.isa.vector.vector import operation, register_operations, sources
 
 if TYPE_CHECKING:
@@ -85,12 +86,20 @@ def _trig_preop(value: Float, segment: Any) -> Float:
     return np.array(parts, np.float64)[places].reshape(value.shape)
 
 
+def _lit_product(first: Float, second: Float, condition: Float) -> Float:
+    """Zero times anything is zero; the lowest number where the lighting term has no sense (RDNA3 ISA, V_MULLIT_F32)."""
+    lowest = np.finfo(np.float32).min
+    has_none = (second == lowest) | (second == -np.inf) | np.isnan(second) | (condition <= 0) | np.isnan(condition)
+    return np.where(has_none, lowest, multiply_legacy(first, second))
+
+
 register_operations(
     {
         "v_cubeid_f32": operation("f32 f32 f32 f32", _by_axis(_face)),
         "v_cubesc_f32": operation("f32 f32 f32 f32", _by_axis(_s_coordinate)),
         "v_cubetc_f32": operation("f32 f32 f32 f32", _by_axis(_t_coordinate)),
         "v_cubema_f32": operation("f32 f32 f32 f32", _by_axis(_twice_the_axis)),
+        "v_mullit_f32": operation("f32 f32 f32 f32", _lit_product, arithmetic=True),
         "v_trig_preop_f64": operation("f64 f64 u32", _trig_preop),
     }
 )

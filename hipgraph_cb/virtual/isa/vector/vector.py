@@ -7,7 +7,7 @@ differ in how operands are read and written, and in nothing else.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from hipgraph_cb.virtual.isa.core import dpp, sdwa
@@ -24,7 +24,7 @@ from hipgraph_cb.virtual.isa.core.operands import (
     width_of,
 )
 from hipgraph_cb.virtual.isa.core.registry import CompileContext, Compiled, Step, UnsupportedInstruction, semantics
-from hipgraph_cb.virtual.isa.core.results import Writer, result_writer
+from hipgraph_cb.virtual.isa.core.results import UPPER_HALVES, Writer, names_halves, result_writer
 from hipgraph_cb.virtual.isa.core.rounding import directed
 
 if TYPE_CHECKING:
@@ -82,6 +82,13 @@ def source(instruction: Instruction, index: int, kind: str, code: int, context: 
     if instruction.dpp is not None:
         negate = bool(instruction.dpp.get(f"src{index}_neg", 0))
         absolute = bool(instruction.dpp.get(f"src{index}_abs", 0))
+    if width_of(kind) == 16 and names_halves(instruction, context):
+        if code == DPP_SOURCE and instruction.dpp is not None:
+            register = instruction.dpp["src0"]
+            upper = register >= UPPER_HALVES
+            instruction = replace(instruction, dpp={**instruction.dpp, "src0": register % UPPER_HALVES})
+        elif code >= VGPR_BASE:
+            upper, code = code >= VGPR_BASE + UPPER_HALVES, VGPR_BASE + code % UPPER_HALVES
     if code == DPP_SOURCE:
         read: Reader = dpp.source(instruction, context.lanes, width_of(kind))
     elif width_of(kind) == 64:

@@ -70,7 +70,7 @@ MOST_RESIDENT = 4 << 30
 """Bytes of registers, LDS and scratch of workgroups that have started and wait for others."""
 SHUFFLED = 4096  # chunks that are shuffled together
 # What ran last at an address; comparing code is cheaper than hashing it.
-_RECENT: dict[tuple[int, CompileContext], Program] = {}
+_RECENT: dict[tuple[int, TargetId, int, int], Program] = {}
 malloc_tuning.raise_the_mapping_threshold()
 
 
@@ -100,8 +100,9 @@ def execute(
         return
     program, entry = _program(launch.kernel, memory, settings)
     context = program.context
+    waves = launch.waves_per_group(context.lanes)
     lanes = min(settings.chunk_lanes, CHUNK_SCRATCH // max(1, launch.scratch_size))
-    per_chunk = max(1, lanes // (launch.waves_per_group(context.lanes) * context.lanes))
+    per_chunk = max(1, lanes // (waves * context.lanes))
     if launch.group_count > per_chunk * MOST_CHUNKS:
         description = f"{launch.group_count} workgroups are more than a virtual GPU runs in a day"
         raise DeviceFault(FaultKind.LAUNCH_FAILURE, description, kernel=launch.kernel.name)
@@ -115,7 +116,7 @@ def execute(
             if first is not None:
                 _refuse_too_many(launch, len(started) * per_chunk, context)
                 groups = min(per_chunk, launch.group_count - first)
-                state = _initial_state(launch, memory, entry, first, groups, context)
+                state = _initial_state(launch, memory, entry, first, groups, waves, context)
                 state.outside_lds = outside_lds
                 chunk = (Chunk if trace is None else trace.chunk)(state, program, entry)
             elif started:
@@ -164,12 +165,19 @@ def _run_in_turns(chunk: Chunk, started: deque[Chunk], interrupted: Callable[[],
 
 
 def _initial_state(
-    launch: Launch, memory: Memory, entry: int, first: int, groups: int, context: CompileContext
+    launch: Launch, memory: Memory, entry: int, first: int, groups: int, waves: int, context: CompileContext
 ) -> State:
-    kernel, lanes = launch.kernel, context.lanes
-    waves = launch.waves_per_group(lanes)
+    kernel = launch.kernel
     placement = _placement(
-        kernel.name, kernel.code_address, entry, launch.groups, first, groups, waves, lanes, context.target
+        kernel.name,
+        kernel.code_address,
+        entry,
+        launch.groups,
+        first,
+        groups,
+        waves,
+        context.lanes,
+        context.target,
     )
     try:
         return initial_state(launch, memory, placement)
@@ -198,20 +206,20 @@ def _program(kernel: KernelLike, memory: Memory, settings: ExecutionSettings) ->
     if descriptor.kernarg_preload_length:
         entry += PRELOAD_ENTRY
     code = memory.bytes(kernel.code_address, kernel.code_size).tobytes()
-    context = _context(settings.target, descriptor.compute_pgm_rsrc1, descriptor.kernel_code_properties)
-    if context is None:
-        description = f"there is no decoder for {settings.target.processor}"
-        raise DeviceFault(FaultKind.ILLEGAL_INSTRUCTION, description, kernel=kernel.name)
-    key = (kernel.code_address, context)
+    rsrc1, properties = descriptor.compute_pgm_rsrc1, descriptor.kernel_code_properties
+    key = (kernel.code_address, settings.target, rsrc1, properties)
     program = _RECENT.get(key)
     if program is None or program.code != code:
+        context = _context(settings.target, rsrc1, properties)
+        if context is None:
+            description = f"there is no decoder for {settings.target.processor}"
+            raise DeviceFault(FaultKind.ILLEGAL_INSTRUCTION, description, kernel=kernel.name)
         if len(_RECENT) >= 256:
             _RECENT.clear()
         program = _RECENT[key] = program_for(code, context)
     return program, entry
 
 
-@lru_cache(maxsize=256)
 def _context(device: TargetId, rsrc1: int, properties: int) -> CompileContext | None:
     """How a device runs kernels whose descriptors have these fields; None where it runs none."""
     target = target_of(device.processor)

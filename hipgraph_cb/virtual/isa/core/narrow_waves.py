@@ -47,6 +47,9 @@ class NarrowState(State):
         else:
             self.write_sgpr(register, value if isinstance(value, int) else value.astype(np.uint32, copy=False))
 
+    def read_mask(self, register: int) -> Bits:
+        return bits_of_number(self.read_mask_or_number(register), self.lanes)
+
     def write_mask(self, register: int, bits: Bits) -> None:
         if register >= EXEC:
             if register == EXEC:

@@ -415,10 +415,6 @@ class State:
 
     # lane masks
 
-    def read_mask(self, register: int) -> Bits:
-        """The bits of a lane mask: bool, broadcasts to [waves, lanes]."""
-        return bits_of_number(self.read_mask_or_number(register), self.lanes)
-
     def read_mask_or_number(self, register: int) -> MaskOrNumber:
         """What is in the registers of a lane mask, as it is kept: a mask, or a number with a bit for each lane."""
         return self.read_pair(register)
@@ -426,6 +422,10 @@ class State:
     def write_mask_or_number(self, register: int, value: Any) -> None:
         """The inverse of `read_mask_or_number`, whose result `value` is."""
         self.write_sgpr64(register, value)
+
+    def read_mask(self, register: int) -> Bits:
+        """The bits of a lane mask: bool, broadcasts to [waves, lanes]."""
+        return bits_of_number(self.read_pair(register), self.lanes)
 
     def write_mask(self, register: int, bits: Bits) -> None:
         """Store a lane mask (bool, broadcasts to [waves, lanes]) in a pair of scalar registers."""

@@ -14,7 +14,7 @@ import numpy as np
 
 from hipgraph_cb.virtual.isa.core.lane_mask import LaneMask, bits_of_number, combined
 from hipgraph_cb.virtual.isa.core.operands import scalar_reader, scalar_reader64
-from hipgraph_cb.virtual.isa.core.register_limits import SCALARS, scalars
+from hipgraph_cb.virtual.isa.core.register_limits import SCALARS
 from hipgraph_cb.virtual.isa.core.registry import CompileContext, Compiled, UnsupportedInstruction, semantics
 from hipgraph_cb.virtual.isa.core.state import EXEC, M0, MASK32, MASK64, State, uniform
 
@@ -479,19 +479,19 @@ def _width(instruction: Instruction) -> int:
 
 def _mask_reader(code: int, literal: int | None, width: int, context: CompileContext) -> Callable[[State], Any]:
     """Reads a scalar source of `width` bits: int, unsigned array [waves, 1], or the lane mask that it is."""
-    if width != context.lanes:
-        return number_reader(code, literal, width)
-    if code < SCALARS:
-        scalars(code, width // 32)
+    if width == 64:
+        return scalar_reader64(code, literal)
+    if width == context.lanes and code < SCALARS:
         return lambda state: state.read_mask_or_number(code)
-    return scalar_reader(code, literal) if width == 32 else scalar_reader64(code, literal)
+    return scalar_reader(code, literal)
 
 
-def _mask_writer(destination: int, width: int, context: CompileContext) -> Callable[[State, Any], None]:
+def _write_mask(state: State, register: int, width: int, value: Any) -> None:
     """The inverse of `_mask_reader`."""
-    if width == context.lanes:
-        return lambda state, value: state.write_mask_or_number(destination, value)
-    return lambda state, value: write_number(state, destination, width, value)
+    if width == 64:
+        state.write_sgpr64(register, value)
+    else:
+        state.write_mask_or_number(register, value)
 
 
 def _logic(function: Callable[[Any, Any], Any], width: int, a: Any, b: Any) -> tuple[Any, Any]:
@@ -515,11 +515,11 @@ def _compile_logic(instruction: Instruction, context: CompileContext) -> Compile
     function = LOGIC[instruction.mnemonic[2:-4]]
     first = _mask_reader(instruction.fields["ssrc0"], instruction.literal, width, context)
     second = _mask_reader(instruction.fields["ssrc1"], instruction.literal, width, context)
-    write = _mask_writer(instruction.fields["sdst"], width, context)
+    destination = instruction.fields["sdst"]
 
     def step(state: State) -> None:
         result, scc = _logic(function, width, first(state), second(state))
-        write(state, result)
+        _write_mask(state, destination, width, result)
         state.write_scc(scc)
 
     return step
@@ -531,8 +531,8 @@ def _compile_move(instruction: Instruction, context: CompileContext) -> Compiled
     if width < context.lanes:
         return _compile_unary(instruction, context)
     source = _mask_reader(instruction.fields["ssrc0"], instruction.literal, width, context)
-    write = _mask_writer(instruction.fields["sdst"], width, context)
-    return lambda state: write(state, source(state))
+    destination = instruction.fields["sdst"]
+    return lambda state: _write_mask(state, destination, width, source(state))
 
 
 @semantics("s_not_b32", "s_not_b64")
@@ -541,12 +541,12 @@ def _compile_not(instruction: Instruction, context: CompileContext) -> Compiled:
     if width < context.lanes:
         return _compile_unary(instruction, context)
     source = _mask_reader(instruction.fields["ssrc0"], instruction.literal, width, context)
-    write = _mask_writer(instruction.fields["sdst"], width, context)
+    destination = instruction.fields["sdst"]
     ones = (1 << width) - 1
 
     def step(state: State) -> None:
         result, scc = _logic(LOGIC["xor"], width, source(state), ones)
-        write(state, result)
+        _write_mask(state, destination, width, result)
         state.write_scc(scc)
 
     return step
@@ -561,14 +561,14 @@ def _compile_save_exec(instruction: Instruction, context: CompileContext) -> Com
     if width != context.lanes:
         raise UnsupportedInstruction(f"waves of {context.lanes} lanes")
     source = _mask_reader(instruction.fields["ssrc0"], instruction.literal, width, context)
-    write = _mask_writer(instruction.fields["sdst"], width, context)
+    destination = instruction.fields["sdst"]
     saves_old = form == "saveexec"
 
     def step(state: State) -> None:
         old = state.read_mask_or_number(EXEC)
         result, scc = _logic(function, width, source(state), old)
         state.write_mask_or_number(EXEC, result)
-        write(state, old if saves_old else result)
+        _write_mask(state, destination, width, old if saves_old else result)
         state.write_scc(scc)
 
     return step

@@ -6,6 +6,8 @@ import sys
 from pathlib import Path
 
 import pydot
+import pytest
+from support.tools import require_tool
 
 SAMPLES = Path(__file__).parents[1] / "samples"
 
@@ -36,3 +38,25 @@ def test_both_backends_replay_the_same_recording() -> None:
         "hsa: [1. 3. 5. 7.] on",
     ]
     assert lines[-1] == "equal recordings: True"
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        ("vector_add.py", "1000 sums are those of numpy, on "),
+        ("reduction.py", "the sum is 449808; numpy says 449808\n"),
+        (
+            "softmax.py",
+            "replay 0: rows add up to 1.000\nreplay 1: rows add up to 1.000\nreplay 2: rows add up to 1.000\n",
+        ),
+        ("matmul.py", "64 x 64: the product is that of numpy; 1 dependency inferred\n"),
+        ("histogram.py", "50000 bytes counted, most of them 130\n"),
+        ("struct_argument.py", "400 of 500 weights updated\n"),
+        ("array_exchange.py", "[[ 0.  1.  2.  3.]\n [ 7.  7.  7.  7.]\n [ 8.  9. 10. 11.]]\n"),
+    ],
+)
+def test_programs_as_people_write_them_run(name: str, expected: str) -> None:
+    """Each compares with numpy itself; the text is what it prints then."""
+    require_tool("clang-19")
+    assert run_sample(name).startswith(expected)
+    assert len((SAMPLES / name).read_text().splitlines()) < 40

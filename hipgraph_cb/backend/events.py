@@ -34,6 +34,8 @@ class EventRecord(Generic[EventKind]):
             entry.id: own(resources.objects[entry.id], kind, device, "event", entry)
             for entry in recording.resources.events.values()
         }
+        for event in self.events.values():
+            event.check_open("program")
 
     def check(self, work: str) -> None:
         """Refuse a replay that would wait for an event that nothing replayed so far has left signalled.

@@ -77,7 +77,7 @@ class BoundResources(Generic[ExecutableKind]):
 
 
 def own(value: Any, kind: type[Any], device: Device, word: str, entry: Entry) -> Any:
-    """`value`, if it is an open resource of this kind and device; messages call it by `word` and its entry."""
+    """`value`, if it is a resource of this kind and device; messages call it by `word` and its entry."""
     if not isinstance(value, kind):
         raise InvalidArgumentError(
             "program: not a resource of this backend",
@@ -85,7 +85,6 @@ def own(value: Any, kind: type[Any], device: Device, word: str, entry: Entry) ->
             found=type(value).__name__,
             allowed=kind.__name__,
         )
-    value._check_open("program")
     if value.device is not device:
         raise FailedPreconditionError(
             "program: a resource belongs to another device",

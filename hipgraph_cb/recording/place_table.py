@@ -50,6 +50,13 @@ class PlaceTable:
         self.owners.append(number << KIND_BITS | kind)
         return len(self.owners) - 1
 
+    def add_buffer(self, number: int, size: int) -> int:
+        """Enter all bytes of a buffer; returns the number of the place."""
+        self.lengths.append(size)
+        self.offsets.append(0)
+        self.owners.append(number << KIND_BITS | BUFFER)
+        return len(self.owners) - 1
+
     def __getitem__(self, number: int) -> Location:
         """The place with a number that is not 0."""
         owner = self.owners[number]

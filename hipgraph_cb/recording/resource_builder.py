@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, get_args
 
 from hipgraph_cb.errors import InvalidArgumentError
 from hipgraph_cb.recording.commands import Location, Range, SlotRange
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 BUFFER_KINDS = "a Buffer, a BufferView or a Slot"
 
 
+KINDS: tuple[type[Entry], ...] = get_args(Entry)
 MOST_REMEMBERED = 1 << 14
 """Views and slots whose places are remembered; buffers are remembered all."""
 
@@ -48,7 +49,6 @@ class ResourceBuilder(dict["object | None", int]):
         binding_capacity: slots must lie below it.
         validate: whether ranges are checked.
         places: what the words in blocks stand for.
-        whole: the whole range of every known buffer, by the identity of the buffer.
         ids: of every known object, by its identity.
         entries: what was collected, by id.
         objects: the live object of each entry.
@@ -60,7 +60,7 @@ class ResourceBuilder(dict["object | None", int]):
         "_imports",
         "_mark",
         "_marked",
-        "_table",
+        "_rows",
         "binding_capacity",
         "caches",
         "entries",
@@ -69,13 +69,12 @@ class ResourceBuilder(dict["object | None", int]):
         "owner",
         "places",
         "validate",
-        "whole",
     )
 
     def __init__(
         self, table: CommandTable, *, owner: object = None, binding_capacity: int = 0, validate: bool = True
     ) -> None:
-        self._table = table
+        self._rows = table.rows
         self.places = table.places
         self._forget_words()
         self.owner = owner
@@ -84,7 +83,6 @@ class ResourceBuilder(dict["object | None", int]):
         self.entries: list[Entry] = []
         self.objects: list[Any] = []
         self.ids: dict[int, int] = {}
-        self.whole: dict[int, Range] = {}
         self.caches: list[Cache] = []
         self._has_imports = False
         self._imports: dict[int, tuple[object, Range]] = {}
@@ -93,19 +91,18 @@ class ResourceBuilder(dict["object | None", int]):
 
     def place(self, place: Location) -> int:
         """The word of a place."""
-        self._before_adding()
+        if self._marked != len(self._rows):
+            self._before_adding()
         return self.places.add(place)
 
     def _before_adding(self) -> None:
         """Remember what there was before the command that is being made now."""
-        count = len(self._table.rows)
-        if self._marked != count:
-            self._marked = count
-            self._mark = len(self.entries), len(self.places)
+        self._marked = len(self._rows)
+        self._mark = len(self.entries), len(self.places)
 
     def rollback(self) -> None:
         """Forget everything that was collected for a command that is not recorded."""
-        if self._marked != len(self._table.rows):
+        if self._marked != len(self._rows):
             return
         entries, places = self._mark
         if len(self.places) > places:
@@ -117,15 +114,19 @@ class ResourceBuilder(dict["object | None", int]):
                 cache.clear()
         while len(self.entries) > entries:
             self.entries.pop()
-            key = id(self.objects.pop())
-            del self.ids[key]
-            self.whole.pop(key, None)
+            del self.ids[id(self.objects.pop())]
 
     def __missing__(self, value: Any) -> int:
         if type(value) is int and value == 0:
             return 0
+        if getattr(value, "buffer", None) is value:
+            if self._marked != len(self._rows):
+                self._before_adding()
+            entry = self._buffer(value)
+            word = self[value] = self.places.add_buffer(entry.id, entry.size)
+            return word
         word = self.place(self.locate(value, "a pointer argument"))
-        if id(value) in self.whole or len(self) < MOST_REMEMBERED:
+        if len(self) < MOST_REMEMBERED:
             self[value] = word
         return word
 
@@ -139,13 +140,18 @@ class ResourceBuilder(dict["object | None", int]):
 
     def part(self, ids: Iterable[int]) -> ResourceTable:
         """What was collected under some of the ids, as a value."""
-        entries = [self.entries[each] for each in ids]
+        chosen: dict[type[Entry], dict[int, Any]] = {kind: {} for kind in KINDS}
+        bound = {}
+        for each in ids:
+            entry = self.entries[each]
+            chosen[type(entry)][each] = entry
+            bound[each] = self.objects[each]
         return ResourceTable(
-            buffers={entry.id: entry for entry in entries if isinstance(entry, BufferEntry)},
-            executables={entry.id: entry for entry in entries if isinstance(entry, ExecutableEntry)},
-            bound={entry.id: self.objects[entry.id] for entry in entries},
-            events={entry.id: entry for entry in entries if isinstance(entry, EventEntry)},
-            recordings={entry.id: entry for entry in entries if isinstance(entry, RecordingEntry)},
+            buffers=chosen[BufferEntry],
+            executables=chosen[ExecutableEntry],
+            bound=bound,
+            events=chosen[EventEntry],
+            recordings=chosen[RecordingEntry],
         )
 
     def name(self, resource: int) -> str:
@@ -167,9 +173,6 @@ class ResourceBuilder(dict["object | None", int]):
             OutOfRangeError: a slot beyond the binding table, or a view that reaches beyond its buffer.
             FailedPreconditionError: a closed buffer.
         """
-        whole = self.whole.get(id(value))
-        if whole is not None:
-            return whole
         if isinstance(value, Slot):
             check_slot(value.index, self.binding_capacity)
             return SlotRange(value.index, value.offset, value.length)
@@ -186,13 +189,14 @@ class ResourceBuilder(dict["object | None", int]):
                     allowed=BUFFER_KINDS,
                 ) from None
             return place
+        entry = self._buffer(buffer)
         if buffer is value:
-            return self._add_buffer(buffer)
-        whole = self.whole.get(id(buffer)) or self._add_buffer(buffer)
-        if self.validate:
+            return Range(entry.id, 0, entry.size)
+        is_inside = offset.__class__ is length.__class__ is int and 0 <= offset <= offset + length <= entry.size
+        if self.validate and not is_inside:
             offset, length = integer(offset, f"offset of {name}"), integer(length, f"length of {name}")
-            check_within(offset, length, whole.length, self.name(whole.resource))
-        return Range(whole.resource, offset, length)
+            check_within(offset, length, entry.size, entry.name)
+        return Range(entry.id, offset, length)
 
     def _foreign(self, value: Any) -> Range | None:
         """Where memory lies that another library owns, imported at its first use; None where `value` is none."""
@@ -202,7 +206,7 @@ class ResourceBuilder(dict["object | None", int]):
         buffer = imported(value, self.owner)
         if buffer is None:
             return None
-        place = self._part_of_known(buffer) or self._add_buffer(buffer)
+        place = self._part_of_known(buffer) or Range(self._buffer(buffer).id, 0, buffer.size)
         self._imports[id(value)] = (value, place)
         return place
 
@@ -215,15 +219,18 @@ class ResourceBuilder(dict["object | None", int]):
                 return Range(entry.id, start, buffer.size)
         return None
 
-    def _add_buffer(self, buffer: Any) -> Range:
+    def _buffer(self, buffer: Any) -> BufferEntry:
+        """The entry of a buffer."""
+        known = self.ids.get(id(buffer))
+        if known is not None:
+            return self.entries[known]  # type: ignore[return-value]
         entry = BufferEntry(len(self.entries), integer(buffer.size, "size of a buffer"), buffer.label)
         self._check(entry, "buffer", buffer)
         if self._has_imports or getattr(buffer, "is_imported", False):
             self._has_imports = True
             self._check_apart(entry.name, buffer)
         self._add(entry, buffer)
-        whole = self.whole[id(buffer)] = Range(entry.id, 0, entry.size)
-        return whole
+        return entry
 
     def _check_apart(self, name: str, buffer: Any) -> None:
         """Two buffers of the same bytes would hide from every check that they are the same memory."""
@@ -252,7 +259,7 @@ class ResourceBuilder(dict["object | None", int]):
     def event(self, event: Any, name: str = "event") -> int:
         """The id of an event; `name` is what the message calls the argument."""
         known = self.ids.get(id(event))
-        if known is not None:
+        if known is not None and isinstance(self.entries[known], EventEntry):
             return known
         if getattr(event, "kind", None) != "event":
             raise InvalidArgumentError(
@@ -286,7 +293,8 @@ class ResourceBuilder(dict["object | None", int]):
             check_owner(kind, entry.name, device, owner)
 
     def _add(self, entry: Entry, value: object) -> None:
-        self._before_adding()
+        if self._marked != len(self._rows):
+            self._before_adding()
         self.objects.append(value)
         self.ids[id(value)] = entry.id
         self.entries.append(entry)

@@ -6,6 +6,7 @@ Slots that nothing is bound to yet have the address 0; so has a null pointer.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -48,25 +49,28 @@ class PlaceExtents:
         owners, offsets, lengths = (
             np.frombuffer(column, np.uint64) for column in (places.owners, places.offsets, places.lengths)
         )
-        kinds, numbers = owners & np.uint64((1 << KIND_BITS) - 1), (owners >> np.uint64(KIND_BITS)).astype(np.intp)
-        bases = _by_number(buffers, numbers[kinds == BUFFER])[np.where(kinds == BUFFER, numbers, 0)]
-        bases[0] = 0
-        bases[kinds != BUFFER] = 0
-        self._fixed = Extents(_sums(bases, offsets), lengths)
+        numbers = (owners >> np.uint64(KIND_BITS)).astype(np.intp)
+        kinds = owners & np.uint64((1 << KIND_BITS) - 1)
         self._in_slots = np.flatnonzero(kinds != BUFFER)
         self._slots, self._offsets = numbers[self._in_slots], offsets[self._in_slots]
         self._is_open, self._lengths = kinds[self._in_slots] == OPEN_SLOT, lengths[self._in_slots]
+        numbers[self._in_slots] = 0
+        bases = _by_number(buffers, numbers)[numbers]
+        bases[self._in_slots] = bases[0] = 0
+        self._fixed = Extents(_sums(bases, offsets), lengths)
 
     def bound(self, slots: Mapping[int, BoundRange]) -> Extents:
         """With this memory in the slots. Raises OutOfRangeError as for buffers."""
         if not len(self._in_slots):
             return self._fixed
-        addresses, lengths = self._fixed.addresses.copy(), self._fixed.lengths.copy()
+        addresses, lengths = self._fixed.addresses.copy(), self._fixed.lengths
         bases = _by_number({slot: each.buffer.bound_address + each.offset for slot, each in slots.items()}, self._slots)
-        rests = _by_number({slot: each.length for slot, each in slots.items()}, self._slots)[self._slots]
         addresses[self._in_slots] = _sums(bases[self._slots], self._offsets)
-        rest = np.where(rests > self._offsets, rests - self._offsets, np.uint64(0))
-        lengths[self._in_slots] = np.where(self._is_open, rest, self._lengths)
+        if self._is_open.any():
+            lengths = lengths.copy()
+            rests = _by_number({slot: each.length for slot, each in slots.items()}, self._slots)[self._slots]
+            rest = np.where(rests > self._offsets, rests - self._offsets, np.uint64(0))
+            lengths[self._in_slots] = np.where(self._is_open, rest, self._lengths)
         return Extents(addresses, lengths)
 
 
@@ -108,13 +112,12 @@ class Arena:
         sizes = form_sizes(table)[self.rows]
         ends = np.cumsum(sizes)
         self.starts: NDArray[np.intp] = ends - sizes
-        blocks = table.arena[start : start + int(ends[-1])] if len(ends) else b""
-        self.bytes: NDArray[np.uint8] = np.frombuffer(bytes(blocks) or bytes(WORD), np.uint8).copy()
+        size = int(ends[-1]) if len(ends) else 0
+        self.bytes: NDArray[np.uint8] = np.frombuffer(table.arena or bytes(WORD), np.uint8, size or WORD, start).copy()
         relocations = Ragged([form.relocations for form in table.forms], self.rows)
-        self.firsts = relocations.firsts
-        self._ends = relocations.firsts + relocations.counts
+        self.firsts, self._counts = relocations.firsts, relocations.counts
         self._at = relocations.plus(self.starts)
-        self._is_aligned = not (self._at % WORD).any()
+        self._is_aligned = not any(offset % WORD for form in table.forms for offset in form.relocations)
         self.words: NDArray[np.intp] = self._read().astype(np.intp)
         self.extents = NOWHERE
 
@@ -124,16 +127,24 @@ class Arena:
         if previous is NOWHERE:
             self._write(slice(None), extents.addresses[self.words])
             return []
-        moved = (previous.addresses != extents.addresses) | (previous.lengths != extents.lengths)
+        moved = previous.addresses != extents.addresses
+        if previous.lengths is not extents.lengths:
+            moved |= previous.lengths != extents.lengths
         if not moved.any():
             return []
         touched = np.flatnonzero(moved[self.words])
         self._write(touched, extents.addresses[self.words[touched]])
-        owners = np.searchsorted(self._ends, touched, side="right")
+        owners = self._owners[touched]
         is_first = np.ones(len(owners), bool)
         np.not_equal(owners[1:], owners[:-1], out=is_first[1:])
         changed: list[int] = owners[is_first].tolist()
         return changed
+
+    @cached_property
+    def _owners(self) -> NDArray[np.intp]:
+        """The command that each relocation is in."""
+        owners: NDArray[np.intp] = np.repeat(np.arange(len(self.rows)), self._counts)
+        return owners
 
     def words_of(self, commands: NDArray[np.intp], offset: int) -> NDArray[np.uint64]:
         """The 64-bit words at a multiple of 8 in the blocks of some commands."""
@@ -177,16 +188,14 @@ class Ragged:
         self._every = np.array([number for each in lists for number in each], np.intp)
         self._starts = np.cumsum(lengths) - lengths
         self.counts: NDArray[np.intp] = lengths[rows]
-        ends = np.cumsum(self.counts)
-        self.firsts: NDArray[np.intp] = ends - self.counts
-        self._total = int(ends[-1]) if len(ends) else 0
+        self.firsts: NDArray[np.intp] = np.cumsum(self.counts) - self.counts
 
     def plus(self, bases: NDArray[np.intp]) -> NDArray[np.intp]:
         """The numbers of all rows, each with what belongs to its row added."""
-        if not self._total:
-            return np.zeros(0, np.intp)
-        within = np.arange(self._total) + np.repeat(self._starts[self._rows] - self.firsts, self.counts)
-        numbers: NDArray[np.intp] = self._every[within] + np.repeat(bases, self.counts)
+        within = np.repeat(self._starts[self._rows] - self.firsts, self.counts)
+        within += np.arange(len(within))
+        numbers: NDArray[np.intp] = self._every[within]
+        numbers += np.repeat(bases, self.counts)
         return numbers
 
 

@@ -217,6 +217,11 @@ class KernargLayout:
         return block_size(self.parameters)
 
     @cached_property
+    def offsets(self) -> tuple[int, ...]:
+        """Where each explicit argument is."""
+        return tuple(parameter.offset for parameter in self.parameters)
+
+    @cached_property
     def addresses_by_value(self) -> frozenset[int]:
         """The offsets of the by-value arguments that device memory may be given for."""
         rows = [row for row in self.parameters if row.kind is not ParameterKind.POINTER and row.may_be_pointer]

@@ -134,9 +134,24 @@ def bindings() -> Any:
 
 def pointer_to(address: int) -> Any:
     """An address in the form that hip-python's own functions work with."""
+    return _pointer_type()(address)
+
+
+class Pointers(dict[int, Any]):
+    """Addresses in that form, which hip-python else makes of a number in each call."""
+
+    def __init__(self) -> None:
+        self._make = _pointer_type()
+
+    def __missing__(self, address: int) -> Any:
+        pointer = self[address] = self._make(address)
+        return pointer
+
+
+def _pointer_type() -> Any:
     from rocm.bindings.util.types import Pointer
 
-    return Pointer(address)
+    return Pointer
 
 
 def _call_failure(api: HipApi, name: str, error: Exception) -> Exception:

@@ -73,6 +73,5 @@ class CommandArguments:
         if kernel is None:
             executable = self.executable(command.executable)
             layout = executable.verified.exports[command.export].layout
-            offsets = [parameter.offset for parameter in layout.parameters]
-            kernel = self._kernels[key] = KernelLaunch(executable.function(command.export), offsets, layout.size)
+            kernel = self._kernels[key] = KernelLaunch(executable.function(command.export), layout.offsets, layout.size)
         return kernel

@@ -89,7 +89,8 @@ class ExecutableGraph:
             return
         if not section.is_whole:
             commands = [index for index in commands if section.start <= index < section.stop]
-        made = [self._nodes[index - section.start] for index in commands]
+        first = section.start
+        made = [self._nodes[index - first] for index in commands]
         recording = section.scope.recording
         change_nodes(self._api, self.executable.native, commands, made, recording, self._prepared, done)
 

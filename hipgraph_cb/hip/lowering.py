@@ -12,7 +12,7 @@ from hipgraph_cb.hip.dependencies import DependencyArray
 if TYPE_CHECKING:
     from hipgraph_cb.hip.api import HipApi
     from hipgraph_cb.hip.joins import Joiner
-    from hipgraph_cb.hip.prepared import PreparedNodes
+    from hipgraph_cb.hip.prepared import Call, PreparedNodes
     from hipgraph_cb.recording.recording import Recording
 
 
@@ -27,7 +27,7 @@ def add_nodes(api: HipApi, graph: Any, recording: Recording, joiner: Joiner, nod
         HipError: HIP refused a node; the message names the command.
         UnavailableError: the policy joins layers by a kernel, and there is none for this target.
     """
-    calls = nodes.calls
+    calls = [(call.image, call.native, call.add) if call else None for call in nodes.calls]
     dependencies = DependencyArray()
     pointer, count = dependencies.pointer, 0
     made: list[Any] = []
@@ -46,7 +46,7 @@ def add_nodes(api: HipApi, graph: Any, recording: Recording, joiner: Joiner, nod
                 else:
                     handles = list(map(int, made[-width:]))
                     pointer, count = _behind(handles, widths[layer], graph, joiner, dependencies)
-            image, native, add, name, _ = calls[row]
+            image, native, add = calls[row]  # type: ignore[misc]
             try:
                 if image is None:
                     code, node = add(graph, pointer, count, *parameters)  # type: ignore[misc]
@@ -54,9 +54,9 @@ def add_nodes(api: HipApi, graph: Any, recording: Recording, joiner: Joiner, nod
                     image.raw = parameters
                     code, node = add(graph, pointer, count, native)
             except (RuntimeError, ValueError) as error:
-                raise api.failure(name, error, recording.where(len(made))) from error
+                raise api.failure(_of(nodes, row).name, error, recording.where(len(made))) from error
             if code:
-                raise api.error(name, code, recording.where(len(made)))
+                raise api.error(_of(nodes, row).name, code, recording.where(len(made)))
             made.append(node)
     return made
 
@@ -90,21 +90,28 @@ def change_nodes(
     Raises:
         HipError: HIP refused them; the message names the command.
     """
-    calls = {
-        number: (call.image, call.native, api.function(call.change), call.change)
-        for number, call in nodes.calls.items()
-    }
+    calls = [(call.image, call.native, api.function(call.change)) if call else None for call in nodes.calls]
     rows, parameters = map(nodes.rows.__getitem__, commands), map(nodes.parameters.__getitem__, commands)
-    for index, node, row, told in zip(commands, made, rows, parameters):  # noqa: B905 - of one length
-        image, native, change, name = calls[row]
-        try:
-            if image is None:
-                (code,) = change(executable, node, *told)  # type: ignore[misc]
-            else:
-                image.raw = told
-                (code,) = change(executable, node, native)
-        except (RuntimeError, ValueError) as error:
-            raise api.failure(name, error, recording.where(index)) from error
-        if code:
-            raise api.error(name, code, recording.where(index))
-        done.append(index)
+    position = 0
+    try:
+        for node, row, told in zip(made, rows, parameters):  # noqa: B905 - of one length
+            image, native, change = calls[row]  # type: ignore[misc]
+            try:
+                if image is None:
+                    (code,) = change(executable, node, *told)  # type: ignore[misc]
+                else:
+                    image.raw = told
+                    (code,) = change(executable, node, native)
+            except (RuntimeError, ValueError) as error:
+                raise api.failure(_of(nodes, row).change, error, recording.where(commands[position])) from error
+            if code:
+                raise api.error(_of(nodes, row).change, code, recording.where(commands[position]))
+            position += 1
+    finally:
+        done.extend(commands[:position])
+
+
+def _of(nodes: PreparedNodes, row: int) -> Call:
+    """How nodes of a form that has parameters are added and changed."""
+    call: Call = nodes.calls[row]  # type: ignore[assignment]
+    return call

@@ -13,7 +13,7 @@ import numpy as np
 
 from hipgraph_cb.backend.arena import Ragged
 from hipgraph_cb.backend.blits import FILL_ARGUMENTS, WORKGROUP_SIZE, fill
-from hipgraph_cb.hip.api import bindings, pointer_to
+from hipgraph_cb.hip.api import bindings
 from hipgraph_cb.hip.node_parameters import (
     ParameterBlock,
     kernel_block,
@@ -34,7 +34,7 @@ Prepared = bytes | tuple[Any, ...]
 """The image of a parameter block, or the arguments of a call behind the dependencies."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class NodeKind:
     """How commands of a type become nodes.
 
@@ -76,18 +76,8 @@ def _copies(nodes: PreparedNodes, commands: NDArray[np.intp]) -> Sequence[Prepar
     sources, _ = nodes.extents(commands, 0)
     targets, lengths = nodes.extents(commands, 1)
     kind = bindings().hipMemcpyKind.hipMemcpyDeviceToDevice
-    rows = zip(_pointers(targets), _pointers(sources), lengths.tolist(), strict=True)
+    rows = zip(nodes.pointers(targets), nodes.pointers(sources), lengths.tolist(), strict=True)
     return [(target, source, length, kind) for target, source, length in rows]
-
-
-def _pointers(addresses: NDArray[np.uint64]) -> list[Any]:
-    """Addresses as hip-python takes them fastest: it makes an object of each number, so equal ones share theirs."""
-    every, which = np.unique(addresses, return_inverse=True)
-    numbers: list[Any] = addresses.tolist()
-    if 2 * len(every) > len(addresses):
-        return numbers
-    made = [pointer_to(address) for address in every.tolist()]
-    return [made[index] for index in which.ravel().tolist()]
 
 
 def _updates(nodes: PreparedNodes, commands: NDArray[np.intp]) -> Sequence[Prepared]:
@@ -95,7 +85,7 @@ def _updates(nodes: PreparedNodes, commands: NDArray[np.intp]) -> Sequence[Prepa
     targets, lengths = nodes.extents(commands, 0)
     payloads, kind = nodes.arena.table.payloads, bindings().hipMemcpyKind.hipMemcpyHostToDevice
     numbers = nodes.arena.words_of(commands, WORD)
-    rows = zip(_pointers(targets), numbers.tolist(), lengths.tolist(), strict=True)
+    rows = zip(nodes.pointers(targets), numbers.tolist(), lengths.tolist(), strict=True)
     return [(target, payloads[number], length, kind) for target, number, length in rows]
 
 

@@ -9,6 +9,7 @@ import numpy as np
 
 from hipgraph_cb.backend.arena import Arena, form_sizes, rows_of
 from hipgraph_cb.cached import cached_property
+from hipgraph_cb.hip.api import Pointers
 from hipgraph_cb.hip.node_kinds import NodeKind, Prepared, node_kinds
 from hipgraph_cb.hip.node_parameters import ParameterBlock
 from hipgraph_cb.recording.forms import LaunchForm, check_form
@@ -53,7 +54,7 @@ class Kernels(NamedTuple):
     offsets: list[Sequence[int]]
 
 
-CHUNK = 1024
+CHUNK = 1280
 """Commands that are prepared together, where nothing will change: what they take in memory is released."""
 
 
@@ -68,7 +69,7 @@ class PreparedNodes:
         rows: the number of the form of each command.
         parameters: for each of `commands` the image of its parameter block or the arguments of its call; None where it
             is no node of a kind that has them.
-        calls: by the number of a form.
+        calls: by the number of a form; None where its commands have no parameters.
     """
 
     def __init__(self, api: HipApi, scope: NestedScope, arguments: CommandArguments, whole: bool = True) -> None:
@@ -82,17 +83,20 @@ class PreparedNodes:
         self._kinds_used: list[NodeKind] = []
         self._which = np.full(max(len(self._table.forms), 1), -1)
         self._commands: dict[int, NDArray[np.intp]] = {}
+        self._pointers = Pointers()
         self._blocks: dict[Callable[[], ParameterBlock], ParameterBlock] = {}
-        self.calls: dict[int, Call] = {}
-        for number in sorted(set(self._table.rows)):
+        self.calls: list[Call | None] = [None] * len(self._table.forms)
+        made: dict[NodeKind, Call] = {}
+        for number in np.flatnonzero(np.bincount(rows_of(self._table))).tolist():
             form = self._table.forms[number]
             kind = kinds.get(form.kind)
             if kind is not None:
                 check_form(form)
-                if kind not in self._kinds_used:
+                if kind not in made:
+                    made[kind] = self._call(api, kind)
                     self._kinds_used.append(kind)
                 self._which[number] = self._kinds_used.index(kind)
-                self.calls[number] = self._call(api, kind)
+                self.calls[number] = made[kind]
         count = len(self._table)
         self._step = max(count, 1) if whole else CHUNK
         self._bounds = self._starts_of_stretches()
@@ -129,15 +133,17 @@ class PreparedNodes:
         """How the node of a command is added, and with what."""
         self.load(command)
         index = command - self.commands.start
-        return self.calls.get(self.rows[index]), self.parameters[index]
+        return self.calls[self.rows[index]], self.parameters[index]
 
     def apply(self) -> list[int]:
         """Take the present addresses; returns the commands whose nodes have to be told."""
         changed = self.arena.apply(self._extents.bound(self._arguments.slots))
-        which = self._which[self.arena.rows[changed]]
-        for number, kind in enumerate(self._kinds_used):
-            if not kind.leads_into_arena:
-                commands = np.array(changed, np.intp)[which == number]
+        moving = [number for number, kind in enumerate(self._kinds_used) if not kind.leads_into_arena]
+        if moving and changed:
+            indices = np.array(changed, np.intp)
+            which = self._which[self.arena.rows[indices]]
+            for number in moving:
+                commands, kind = indices[which == number], self._kinds_used[number]
                 if len(commands):
                     self._prepare(number, kind, self._commands[number] if kind.keeps_memory else commands)
         return changed
@@ -153,6 +159,10 @@ class PreparedNodes:
         numbers = self.arena.places_of(commands, index)
         return self.arena.extents.addresses[numbers], self.arena.extents.lengths[numbers]
 
+    def pointers(self, addresses: NDArray[np.uint64]) -> list[Any]:
+        """Addresses as hip-python takes them fastest."""
+        return list(map(self._pointers.__getitem__, addresses.tolist()))
+
     def command(self, index: int) -> Command:
         """A command of the stretch that is prepared, by its index there."""
         return self._table[self.commands.start + index]
@@ -167,13 +177,11 @@ class PreparedNodes:
         """What the nodes of dispatches need of their kernels, by the number of a form."""
         functions, extents = np.zeros(len(self._table.forms), np.uint64), np.zeros(len(self._table.forms), np.intp)
         offsets: list[Sequence[int]] = [()] * len(self._table.forms)
-        for number in self.calls:
-            form = self._table.forms[number]
-            if isinstance(form, LaunchForm):
+        for number, form in enumerate(self._table.forms):
+            if isinstance(form, LaunchForm) and self.calls[number] is not None:
                 executable = self._arguments.executable(form.executable)
-                parameters = executable.verified.exports[form.export].layout.parameters
                 functions[number], extents[number] = executable.function(form.export), form.extent
-                offsets[number] = [parameter.offset for parameter in parameters]
+                offsets[number] = executable.verified.exports[form.export].layout.offsets
         return Kernels(functions, extents, offsets)
 
     def form_facts(self, name: str) -> NDArray[np.intp]:

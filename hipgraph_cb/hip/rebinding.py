@@ -6,7 +6,7 @@ arguments. A change that fails half-way leaves the rest stale, and the next repl
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from typing import TYPE_CHECKING
 
 from hipgraph_cb.hip.commands import CommandArguments
@@ -28,7 +28,7 @@ class SlotRecord:
 
     def __init__(self, arguments: CommandArguments, handles: list[Handle]) -> None:
         self.arguments = arguments
-        self._stale: set[int] = set()
+        self._stale: list[int] = []
         self._told: Table = arguments.slots
         self.handles = handles
 
@@ -62,23 +62,31 @@ class SlotRecord:
             self._tell(graphs, rebuild)
         except BaseException:
             self.arguments.slots, self.handles = before, handles_before
-            self._stale.update(graphs.apply() or ())
+            self._are_stale(graphs.apply() or ())
             raise
         self._told = table
 
     def _tell(self, graphs: ProgramGraphs, rebuild: Callable[[CommandArguments], ProgramGraphs]) -> None:
         moved = graphs.apply()
         if moved is not None:
-            self._stale.update(moved)
-            if self._stale.isdisjoint(graphs.unchangeable):
-                done: list[int] = []
-                try:
-                    graphs.change(moved if len(moved) == len(self._stale) else sorted(self._stale), done)
-                finally:
-                    self._stale.difference_update(done)
-                self._stale.clear()  # the others are no nodes: what they read at each launch
+            self._are_stale(moved)
+            if graphs.unchangeable.isdisjoint(self._stale):
+                self._change(graphs)
                 return
         elif self.arguments.slots == self._told:
             return
         rebuild(self.arguments)
-        self._stale.clear()
+        self._stale = []
+
+    def _are_stale(self, commands: Collection[int]) -> None:
+        """Note more commands whose nodes have yet to hear; ascending ones, as those of before."""
+        self._stale = sorted({*self._stale, *commands}) if self._stale else list(commands)
+
+    def _change(self, graphs: ProgramGraphs) -> None:
+        done: list[int] = []
+        try:
+            graphs.change(self._stale, done)
+        except BaseException:
+            self._stale = sorted(set(self._stale).difference(done))
+            raise
+        self._stale = []  # those that are not done are no nodes: what they read at each launch

@@ -92,9 +92,10 @@ class DispatchPlan:
         x = y = z = LARGEST_GRID
         if validate:
             self.check((count, size, lds), limits)
-            x, y, z = (largest_grid(limits) // extent for extent in size)
+            largest = largest_grid(limits)
+            x, y, z = largest // size[0], largest // size[1], largest // size[2]
         accepted = Size(_pack_rest(*size, lds), x, y, z, size, given[0])
-        if all(map(is_plain, given)):
+        if is_plain(given[0]) and given[1].__class__ is int:
             if len(self.sizes) == MOST_SIZES:
                 self.sizes.clear()
             self.sizes[given] = accepted

@@ -90,13 +90,16 @@ def check_size(export: VerifiedExport, size: Dimensions, limits: DeviceLimits | 
 
 
 def _check_device_size(size: Dimensions, total: int, limits: DeviceLimits) -> None:
-    for axis, extent, largest in zip(_AXES, size, limits.max_workgroup_size, strict=True):
-        if extent > largest:
-            raise OutOfRangeError(
-                f"the workgroup is too large for the device in {axis}",
-                found=_product(size),
-                allowed=f"{largest} work-items in {axis}",
-            )
+    x, y, z = limits.max_workgroup_size
+    if size[0] > x or size[1] > y or size[2] > z:
+        axis, largest = next(
+            (axis, largest) for axis, extent, largest in zip(_AXES, size, (x, y, z), strict=True) if extent > largest
+        )
+        raise OutOfRangeError(
+            f"the workgroup is too large for the device in {axis}",
+            found=_product(size),
+            allowed=f"{largest} work-items in {axis}",
+        )
     if total > limits.max_flat_workgroup_size:
         raise OutOfRangeError(
             "the workgroup is too large for the device",
@@ -108,13 +111,14 @@ def _check_device_size(size: Dimensions, total: int, limits: DeviceLimits) -> No
 def check_grid(count: Dimensions, size: Dimensions, limits: DeviceLimits | None) -> None:
     """Refuse a grid of more work-items in one dimension than the device takes, at most 2^32 - 1."""
     largest = largest_grid(limits)
-    for axis, workgroups, extent in zip(_AXES, count, size, strict=True):
-        if workgroups * extent > largest:
-            raise OutOfRangeError(
-                f"the grid is too large in {axis}",
-                found=f"{workgroups} workgroups of {extent} = {workgroups * extent} work-items",
-                allowed=f"{largest} work-items, that is {largest // extent} such workgroups",
-            )
+    grid = count[0] * size[0], count[1] * size[1], count[2] * size[2]
+    if max(grid) > largest:
+        index = next(index for index, items in enumerate(grid) if items > largest)
+        raise OutOfRangeError(
+            f"the grid is too large in {_AXES[index]}",
+            found=f"{count[index]} workgroups of {size[index]} = {grid[index]} work-items",
+            allowed=f"{largest} work-items, that is {largest // size[index]} such workgroups",
+        )
 
 
 def largest_grid(limits: DeviceLimits | None) -> int:

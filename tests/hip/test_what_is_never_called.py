@@ -147,7 +147,7 @@ def test_no_offset_is_cut_to_32_bits(counting, device, code_object, monkeypatch,
         return 0, 0x5000
 
     def memcpy(_graph, _dependencies, _count, target, source, count, _kind):
-        nodes.append((target, source if isinstance(source, int) else bytes(source), count))
+        nodes.append((int(target), source if isinstance(source, bytes) else int(source), count))
         return 0, 0x5000
 
     def kernel(_graph, _dependencies, _count, parameters):

@@ -90,7 +90,7 @@ class ExecutableGraph:
         if not section.is_whole:
             commands = [index for index in commands if section.start <= index < section.stop]
         first = section.start
-        made = [self._nodes[index - first] for index in commands]
+        made = map(self._nodes.__getitem__, commands if not first else [index - first for index in commands])
         recording = section.scope.recording
         change_nodes(self._api, self.executable.native, commands, made, recording, self._prepared, done)
 

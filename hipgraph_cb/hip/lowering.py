@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -76,7 +76,7 @@ def change_nodes(
     api: HipApi,
     executable: Any,
     commands: Sequence[int],
-    made: Sequence[Any],
+    made: Iterable[Any],
     recording: Recording,
     nodes: PreparedNodes,
     done: list[int],

@@ -70,7 +70,7 @@ class SlotRecord:
         moved = graphs.apply()
         if moved is not None:
             self._are_stale(moved)
-            if graphs.unchangeable.isdisjoint(self._stale):
+            if not graphs.unchangeable or graphs.unchangeable.isdisjoint(self._stale):
                 self._change(graphs)
                 return
         elif self.arguments.slots == self._told:

@@ -19,7 +19,7 @@ from typing import Any
 from hipgraph_cb import Slot
 from hipgraph_cb.hip.device import HipDevice
 from hipgraph_cb.virtual.install import install
-from tests.benchmarks.timing import Figure, interleaved_medians, median_seconds
+from tests.benchmarks.timing import Figure, interleaved_medians
 from tests.benchmarks.workloads import (
     BUFFER_SIZE,
     POOL,
@@ -140,8 +140,7 @@ def rebind(bench: Bench) -> list[Figure]:
     layers = decode_step(REBOUND)
     out, other = (bench.pool[0].view(offset, 2048) for offset in (0, 2048))
     figures = []
-    setter = _setter_alone(bench)
-    figures.append(Figure("hipGraphExecKernelNodeSetParams alone", setter))
+    setters = _setters(bench)
     for users in (1, REBOUND):
         for update in ("exec", "reinstantiate"):
             with bench.device.command_buffer(binding_capacity=1, update=update, join="edges") as cb:
@@ -157,16 +156,19 @@ def rebind(bench: Bench) -> list[Figure]:
                 for index in range(REBINDS):
                     cb.replay(bindings=tables[index % 2])
 
-            seconds = median_seconds(rebinds, REBINDS * users, runs=9, clock=time.process_time)
+            medians = interleaved_medians({"rebind": rebinds, "set": setters}, REBINDS, clock=time.process_time)
+            seconds, setter = medians["rebind"] / users, medians["set"] / REBOUND
             used = "the only user of" if users == 1 else "one user of 1 000 of"
             row = Figure(f"rebind {used} a slot ({update})", seconds)
             if users == REBOUND and update == "exec":
+                figures.append(Figure("hipGraphExecKernelNodeSetParams alone", setter))
                 row = row._replace(ratio=seconds / setter, unit="the setter alone", hold="1.5")
             figures.append(row)
     return figures
 
 
-def _setter_alone(bench: Bench) -> float:
+def _setters(bench: Bench) -> Callable[[], None]:
+    """As many calls of the setter alone as a rebind of all nodes makes."""
     from hip import hip
 
     _, graph = hip.hipGraphCreate(0)
@@ -176,10 +178,10 @@ def _setter_alone(bench: Bench) -> float:
     _, executable, _, _ = hip.hipGraphInstantiate(graph, 0)
 
     def calls() -> None:
-        for _ in range(REPLAYS):
+        for _ in range(REBINDS * REBOUND):
             hip.hipGraphExecKernelNodeSetParams(executable, node, parameters)
 
-    return median_seconds(calls, REPLAYS, clock=time.process_time)
+    return calls
 
 
 def replay(bench: Bench) -> list[Figure]:

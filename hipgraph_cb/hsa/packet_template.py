@@ -101,6 +101,7 @@ class PacketTemplate:
         relative: where the kernel arguments hold an offset in themselves in place of an address.
         indirect: dispatches whose packets other packets publish.
         signals, waits: which words of which packets name the signals of events, by position.
+        has_end: whether the last packet is a barrier that belongs to no command.
     """
 
     packets: NDArray[Any]
@@ -114,6 +115,7 @@ class PacketTemplate:
     indirect: tuple[IndirectPacket, ...] = ()
     signals: tuple[EventPacket, ...] = ()
     waits: tuple[EventPacket, ...] = ()
+    has_end: bool = False
 
     def where(self, packet: int) -> str:
         """How messages call the command behind a packet."""

@@ -79,9 +79,10 @@ def header_words(kinds: NDArray[np.uint8] | Sequence[int], layer_starts: Sequenc
     """The header words of a recording that stands alone in a queue.
 
     A barrier has no packet of its own. The barrier bit stands on the first packet behind it, and on the last packet of
-    all, whose completion says that everything is done. Memory goes with it: each packet that has a barrier behind it
-    releases to the agent, since any of them may be the last to finish; the first packet behind the barrier acquires.
-    The first packet of all acquires what the host wrote, the last one releases to it.
+    all, whose completion says that everything is done; behind a layer of several that is a packet that does nothing
+    else. Memory goes with it: each packet that has a barrier behind it releases to the agent, since any of them may be
+    the last to finish; the first packet behind the barrier acquires. The first packet of all acquires what the host
+    wrote, the last one releases to it.
 
     Args:
         kinds: the packet types.

@@ -157,14 +157,15 @@ class TemplateWriter:
 
     def template(self) -> PacketTemplate:
         """All of it. A recording without packets has no header words either."""
-        if self._signals and self._signals[-1].packet == self.packet_count - 1:
-            # the last packet has the signal of the queue
+        starts = [0, *(start for start in self._layer_starts if 0 < start < self.packet_count)]
+        has_end = self._needs_end(starts[-1])
+        if has_end:
+            starts.append(self.packet_count)
             self._rows.append((NOTHING, BARRIER_AND, *self._last_origin()))
             self.packet_count += 1
         self._flush()
         count = self.packet_count
         kinds = np.concatenate(self._kinds) if count else np.zeros(0, np.uint8)
-        starts = [0, *(start for start in self._layer_starts if 0 < start < count)]
         words, words_in_order = (header_words(kinds, each) for each in (starts, range(count)))
         for indirect, header in self._indirect:
             HEADER.pack_into(self.kernargs, header, int(words[indirect.packet]) | ACQUIRE_AGENT)
@@ -185,7 +186,18 @@ class TemplateWriter:
             indirect=tuple(indirect for indirect, _ in self._indirect),
             signals=tuple(self._signals),
             waits=tuple(self._waits),
+            has_end=has_end,
         )
+
+    def _needs_end(self, last_layer: int) -> bool:
+        """Whether a barrier packet has to carry the signal of the queue, which the last packet completes.
+
+        A packet with that signal waits for all others, so one of a wider layer would not run beside the rest of it; and
+        one that signals an event has no room for a second signal.
+        """
+        published = sum(each.packet > last_layer for each, _ in self._indirect)  # they follow the packet before
+        is_wide = self.packet_count - last_layer - published > 1
+        return is_wide or (bool(self._signals) and self._signals[-1].packet == self.packet_count - 1)
 
     def _scope(self, scope: NestedScope) -> int:
         return self._scopes.setdefault(scope, len(self._scopes))

@@ -61,8 +61,9 @@ class PacketTimer:
         ticks = 1 / self._api.read("hsa_system_get_info", SystemInfo.TIMESTAMP_FREQUENCY, kind=U64)
         times: dict[int, tuple[int, int]] = {}
         for packet, signal in enumerate(self._signals):
-            handle = last if packet == len(self._signals) - 1 else signal and signal.native
-            if handle:
+            is_last = packet == len(self._signals) - 1
+            handle = last if is_last else signal and signal.native
+            if handle and not (is_last and self.image.has_end):
                 start, end = self._times(handle)
                 command = self.template.origins.outermost(packet)
                 known = times.get(command, (start, end))

@@ -65,7 +65,7 @@ def test_host_bytes_lie_so_that_the_copy_takes_the_largest_steps(desk):
             cb.update_buffer(x.view(offset, 40), bytes(range(40)))
 
     template, payload = desk.lower(record(commands))
-    for packet, offset in zip(template.packets, (3, 16, 100), strict=True):
+    for packet, offset in zip(template.packets[:-1], (3, 16, 100), strict=True):
         assert desk.names[int(packet["kernel_object"])] == "copy_16"
         start = int(packet["kernarg_address"])
         target, source, *_ = COPY_ARGUMENTS.unpack_from(template.kernargs, start)
@@ -100,7 +100,7 @@ def test_no_offset_is_cut_to_32_bits(desk):
         cb.dispatch(desk["saxpy"], 1, 256, args=[x.view(far, 4), x, 1.0, 1])
 
     template, _ = desk.lower(record(commands))
-    filled, copied, dispatched = (int(packet["kernarg_address"]) for packet in template.packets)
+    filled, copied, dispatched = (int(packet["kernarg_address"]) for packet in template.packets[:-1])
     target, count, head, tail, *_ = FILL_ARGUMENTS.unpack_from(template.kernargs, filled)
     assert (target, head + 16 * count + tail) == (BUFFERS + far, length)
     target, source, count, head, tail, *_ = COPY_ARGUMENTS.unpack_from(template.kernargs, copied)

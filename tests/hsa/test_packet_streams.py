@@ -12,7 +12,7 @@ def desk():
     return Desk()
 
 
-def test_two_independent_dispatches_have_a_barrier_on_the_last_packet_only(desk):
+def test_two_independent_dispatches_run_beside_each_other_and_a_barrier_packet_ends_them(desk):
     x, y = buffers(16, 16)
 
     def commands(cb):
@@ -20,8 +20,9 @@ def test_two_independent_dispatches_have_a_barrier_on_the_last_packet_only(desk)
         cb.dispatch(desk["twice"], 1, args=[x, x])
 
     assert desk.stream(record(commands)) == [
-        "dispatch acquire=system: negate 4x1x1",
-        "dispatch barrier release=system: twice 4x1x1",
+        "dispatch acquire=system release=agent: negate 4x1x1",
+        "dispatch release=agent: twice 4x1x1",
+        "barrier-and barrier acquire=agent release=system",
     ]
 
 
@@ -36,8 +37,9 @@ def test_a_barrier_is_no_packet_but_a_bit_on_the_next_one(desk):
 
     assert desk.stream(record(commands)) == [
         "dispatch acquire=system release=agent: negate 4x1x1",
-        "dispatch barrier acquire=agent: twice 4x1x1",
-        "dispatch barrier release=system: negate 4x1x1",
+        "dispatch barrier acquire=agent release=agent: twice 4x1x1",
+        "dispatch release=agent: negate 4x1x1",
+        "barrier-and barrier acquire=agent release=system",
     ]
 
 
@@ -199,8 +201,8 @@ def test_a_signal_is_a_packet_and_the_last_packet_has_the_signal_of_the_queue(de
     recording = record(commands)
     assert desk.stream(recording) == [
         "dispatch acquire=system release=agent: fill 64x1x1",
-        "barrier-and barrier acquire=agent",
-        "barrier-and barrier release=system",
+        "barrier-and barrier acquire=agent release=agent",
+        "barrier-and barrier acquire=agent release=system",
     ]
     template, _ = desk.lower(recording)
     assert [(signal.packet, signal.word) for signal in template.signals] == [(1, 7)]
@@ -231,8 +233,27 @@ def test_one_command_after_the_other_for_comparing(desk):
     assert desk.stream(record(commands), in_order=True) == [
         "dispatch acquire=system release=agent: negate 4x1x1",
         "dispatch barrier acquire=agent release=agent: twice 4x1x1",
-        "dispatch barrier acquire=agent release=system: twice 4x1x1",
+        "dispatch barrier acquire=agent release=agent: twice 4x1x1",
+        "barrier-and barrier acquire=agent release=system",
     ]
+
+
+@pytest.mark.parametrize("width", [1, 2, 5])
+def test_only_a_last_layer_wider_than_one_ends_with_a_packet_of_its_own(desk, width):
+    x, y = buffers(64, 64)
+
+    def commands(cb):
+        cb.fill_buffer(x, 1)
+        cb.fill_buffer(y, 1)
+        cb.execution_barrier()
+        for index in range(width):
+            cb.fill_buffer(x.view(4 * index, 4), index)
+
+    recording = record(commands)
+    image, _ = desk.lower(recording)
+    assert len(image.packets) == 2 + width + (width > 1)
+    assert image.has_end == (width > 1)
+    assert [line for line in desk.stream(recording) if "release=system" in line] == [desk.stream(recording)[-1]]
 
 
 def test_an_empty_recording_is_no_packet(desk):

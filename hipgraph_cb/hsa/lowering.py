@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from hipgraph_cb.backend.arena import Arena, PlaceExtents
-from hipgraph_cb.backend.blits import WORKGROUP_SIZE, Blit, copy, fill
+from hipgraph_cb.backend.blits import WORKGROUP_SIZE, Blit, copy, quickest_fill
 from hipgraph_cb.backend.nested_scope import NestedScope
 from hipgraph_cb.code_object.kernel_args import POINTER_SIZE
 from hipgraph_cb.errors import InternalError
@@ -97,7 +97,7 @@ def blit_of(command: Fill | Update | Copy, place: Place, payload: int, most_lane
     """The launch that does what a fill, an update or a copy says; `payload` is the address of an update's bytes."""
     address, length = place(command.target)
     if isinstance(command, Fill):
-        return fill(address, length, command.pattern, most_lanes)
+        return quickest_fill(address, length, command.pattern, most_lanes)
     if isinstance(command, Copy):
         return copy(address, place(command.source)[0], length, most_lanes)
     return copy(address, payload, length, most_lanes)

@@ -7,7 +7,7 @@ import pytest
 from support.virtual_gpu import VirtualGpu
 
 from hipgraph_cb.abi.hsa.aql import BARRIER_AND, KERNEL_DISPATCH
-from hipgraph_cb.backend.blits import KERNELS, WORKGROUP_SIZE, copy, fill
+from hipgraph_cb.backend.blits import KERNELS, SHORT, WORKGROUP_SIZE, copy, fill, quickest_fill
 from hipgraph_cb.code_object.target_id import TargetId
 from hipgraph_cb.code_object.verify import verify
 from hipgraph_cb.errors import UnavailableError
@@ -71,6 +71,52 @@ def test_a_fill_repeats_its_pattern_and_touches_nothing_else(gpu, memory, patter
         np.testing.assert_array_equal(gpu.read(target, ROOM, np.uint8), expected)
 
 
+WHOLE = ((4, 0), (4, 4), (12, 8), (16, 0), (16, 16), (16, 4), (48, 32), (64, 4), (128, 16), (240, 0), (252, 4))
+"""Lengths and offsets of which work-items move an element each: the last of a workgroup have none of their own."""
+
+
+@pytest.mark.parametrize(("length", "offset"), WHOLE)
+def test_a_copy_of_whole_elements_moves_them_and_no_others(gpu, memory, length, offset):
+    source, given = memory(1)
+    target, before = memory(2)
+    blit = copy(target + offset, source + 16, length, 4096)
+    run(gpu, blit)
+    expected = before.copy()
+    expected[offset : offset + length] = given[16 : 16 + length]
+    np.testing.assert_array_equal(gpu.read(target, ROOM, np.uint8), expected)
+    assert blit.kernel == ("copy_once_16" if length % 16 == offset % 16 == 0 else "copy_once_4")
+
+
+@pytest.mark.parametrize("pattern", [b"\x5a", b"\x01\x02", b"\x01\x02\x03\x04"])
+@pytest.mark.parametrize(("length", "offset"), WHOLE)
+def test_a_fill_of_whole_elements_fills_them_and_no_others(gpu, memory, length, offset, pattern):
+    target, before = memory(3)
+    blit = quickest_fill(target + offset, length, pattern, 4096)
+    run(gpu, blit)
+    expected = before.copy()
+    expected[offset : offset + length] = np.frombuffer((pattern * length)[:length], np.uint8)
+    np.testing.assert_array_equal(gpu.read(target, ROOM, np.uint8), expected)
+    assert blit.kernel == ("fill_once_16" if length % 16 == offset % 16 == 0 else "fill_once_4")
+
+
+@pytest.mark.parametrize(
+    ("target", "length", "most", "kernel"),
+    [
+        (0x1000, 16 * 4096, 4096, "fill_once_16"),
+        (0x1000, 16 * 4096 + 16, 4096, "fill"),
+        (0x1000, 16, WORKGROUP_SIZE - 1, "fill"),
+        (0x1000, SHORT + 4, 4096, "fill"),
+        (0x1004, SHORT, 4096, "fill_once_4"),
+        (0x1004, SHORT + 4, 4096, "fill"),
+        (0x1000, 6, 4096, "fill"),
+        (0x1002, 8, 4096, "fill"),
+    ],
+)
+def test_what_one_round_of_work_items_does_not_do_goes_to_the_general_kernel(target, length, most, kernel):
+    blit = quickest_fill(target, length, b"1", most)
+    assert (blit.kernel, blit.lanes <= most) == (kernel, True)
+
+
 @pytest.mark.parametrize(
     ("apart", "kernel"), [(0, "copy_16"), (16, "copy_16"), (8, "copy_8"), (4, "copy_4"), (6, "copy_2"), (3, "copy_1")]
 )
@@ -79,7 +125,8 @@ def test_a_copy_takes_the_largest_steps_that_both_ends_allow(apart, kernel):
 
 
 def test_a_long_copy_goes_round_in_a_loop():
-    assert copy(0x10000, 0x20000, 1 << 20, 4096).lanes == 4096
+    blit = copy(0x10000, 0x20000, 1 << 20, 4096)
+    assert (blit.kernel, blit.lanes) == ("copy_16", 4096)
 
 
 def patched(gpu, counts, hidden=(0, 4, 8), size=(64, 2, 1)):
@@ -128,10 +175,14 @@ def test_a_grid_that_32_bits_do_not_hold_makes_a_packet_that_stops_the_queue(gpu
 @pytest.mark.parametrize("file", sorted(KERNELS.glob("*.hsaco")), ids=lambda file: file.name)
 def test_every_code_object_takes_the_arguments_that_are_passed(file):
     exports = verify(file.read_bytes()).exports
-    assert sorted(exports) == ["copy_1", "copy_16", "copy_2", "copy_4", "copy_8", "fill", "patch"]
+    general = ["copy_1", "copy_16", "copy_2", "copy_4", "copy_8", "fill"]
+    once = ["copy_once_16", "copy_once_4", "fill_once_16", "fill_once_4"]
+    assert sorted(exports) == sorted([*general, *once, "patch"])
     layouts = {name: [(row.offset, row.size) for row in export.parameters] for name, export in exports.items()}
     copy_layout = [(0, 8), (8, 8), (16, 8), (24, 4), (28, 4), (32, 4)]
-    assert all(layout == copy_layout for name, layout in layouts.items() if name.startswith("copy"))
+    assert all(layouts[name] == copy_layout for name in general[:-1])
+    assert layouts["copy_once_4"] == layouts["copy_once_16"] == [(0, 8), (8, 8), (16, 4)]
+    assert layouts["fill_once_4"] == layouts["fill_once_16"] == [(0, 8), (8, 4), (12, 4)]
     assert layouts["fill"] == [(0, 8), (8, 8), (16, 4), (20, 4), (24, 4), (28, 4)]
     addresses = [(lowering.PATCH_COUNTS, 8), (lowering.PATCH_PACKET, 8), (lowering.PATCH_KERNARGS, 8)]
     halves = [(offset, 2) for offset in range(28, 40, 2)]

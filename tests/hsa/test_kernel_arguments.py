@@ -62,7 +62,7 @@ def test_host_bytes_lie_so_that_the_copy_takes_the_largest_steps(desk):
 
     def commands(cb):
         for offset in (3, 16, 100):
-            cb.update_buffer(x.view(offset, 40), bytes(range(40)))
+            cb.update_buffer(x.view(offset, 41), bytes(range(41)))
 
     template, payload = desk.lower(record(commands))
     for packet, offset in zip(template.packets[:-1], (3, 16, 100), strict=True):
@@ -70,7 +70,7 @@ def test_host_bytes_lie_so_that_the_copy_takes_the_largest_steps(desk):
         start = int(packet["kernarg_address"])
         target, source, *_ = COPY_ARGUMENTS.unpack_from(template.kernargs, start)
         assert target == BUFFERS + offset
-        assert payload[source - PAYLOAD : source - PAYLOAD + 40] == bytes(range(40))
+        assert payload[source - PAYLOAD : source - PAYLOAD + 41] == bytes(range(41))
 
 
 def test_the_patch_is_told_where_the_kernel_keeps_its_workgroup_counts(desk):

@@ -92,9 +92,9 @@ def test_fill_dispatch_and_copy_are_three_launches(desk):
         cb.copy_buffer(y, z)
 
     assert desk.stream(record(commands)) == [
-        "dispatch acquire=system release=agent: fill 64x1x1",
+        "dispatch acquire=system release=agent: fill_once_16 256x1x1",
         "dispatch barrier acquire=agent release=agent: saxpby 256x1x1",
-        "dispatch barrier acquire=agent release=system: copy_16 64x1x1",
+        "dispatch barrier acquire=agent release=system: copy_once_16 256x1x1",
     ]
 
 
@@ -110,10 +110,10 @@ def test_an_indirect_dispatch_is_a_patch_and_a_packet_that_is_not_published_yet(
 
     recording = record(commands)
     assert desk.stream(recording) == [
-        "dispatch acquire=system release=agent: fill 64x1x1",
+        "dispatch acquire=system release=agent: fill_once_16 256x1x1",
         "dispatch barrier acquire=agent release=agent: patch 1x1x1",
         "invalid: workgroup_ids 1x1x1",
-        "dispatch barrier acquire=agent release=system: fill 256x1x1",
+        "dispatch barrier acquire=agent release=system: fill_once_16 256x1x1",
     ]
     template, _ = desk.lower(recording)
     (indirect,) = template.indirect
@@ -155,10 +155,10 @@ def test_a_nested_recording_becomes_packets_in_place(desk):
 
     recording = record(commands)
     assert desk.stream(recording) == [
-        "dispatch acquire=system release=agent: fill 64x1x1",
-        "dispatch barrier acquire=agent release=agent: fill 64x1x1",
-        "dispatch barrier acquire=agent release=agent: fill 64x1x1",
-        "dispatch barrier acquire=agent release=system: fill 64x1x1",
+        "dispatch acquire=system release=agent: fill_once_16 256x1x1",
+        "dispatch barrier acquire=agent release=agent: fill_once_16 256x1x1",
+        "dispatch barrier acquire=agent release=agent: fill_once_16 256x1x1",
+        "dispatch barrier acquire=agent release=system: fill_once_16 256x1x1",
     ]
     template, _ = desk.lower(recording)
     assert [template.where(packet) for packet in range(len(template.packets))] == [
@@ -179,7 +179,7 @@ def test_an_event_of_another_recording_is_waited_for_by_a_packet(desk):
     recording = record(commands)
     assert desk.stream(recording) == [
         "barrier-and acquire=system release=agent",
-        "dispatch barrier acquire=agent release=system: fill 64x1x1",
+        "dispatch barrier acquire=agent release=system: fill_once_16 256x1x1",
     ]
     template, _ = desk.lower(recording)
     assert template.waits == ((0, 1, recording[0].events[0]),)
@@ -200,7 +200,7 @@ def test_a_signal_is_a_packet_and_the_last_packet_has_the_signal_of_the_queue(de
 
     recording = record(commands)
     assert desk.stream(recording) == [
-        "dispatch acquire=system release=agent: fill 64x1x1",
+        "dispatch acquire=system release=agent: fill_once_16 256x1x1",
         "barrier-and barrier acquire=agent release=agent",
         "barrier-and barrier acquire=agent release=system",
     ]

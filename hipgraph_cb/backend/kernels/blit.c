@@ -53,6 +53,31 @@ KERNEL void fill(GLOBAL u8 *target, u64 count, u32 head, u32 tail, u32 word, u32
     target[head + count * 16 + first] = (u8)(word >> 8 * (first & 3));
 }
 
+// Copies and fills whole elements, one for each work-item. Those beyond `last` move the last one again, so that all
+// lanes do the same.
+static inline u32 element(u32 last) {
+  u32 index = __builtin_amdgcn_workgroup_id_x() * WORKGROUP_SIZE + __builtin_amdgcn_workitem_id_x();
+  return index < last ? index : last;
+}
+
+#define COPY_ONCE(name, type)                                                                                   \
+  KERNEL void name(GLOBAL type *target, GLOBAL const type *source, u32 last) {                                  \
+    u32 index = element(last);                                                                                  \
+    target[index] = source[index];                                                                              \
+  }
+
+COPY_ONCE(copy_once_4, u32)
+COPY_ONCE(copy_once_16, u32x4)
+
+KERNEL void fill_once_4(GLOBAL u32 *target, u32 last, u32 word) {
+  target[element(last)] = word;
+}
+
+KERNEL void fill_once_16(GLOBAL u32x4 *target, u32 last, u32 word) {
+  u32x4 words = {word, word, word, word};
+  target[element(last)] = words;
+}
+
 // Runs as one work-item in front of a dispatch whose packet is not published yet. Reads three workgroup counts, writes
 // the grid into the packet and the counts into the hidden arguments that `hidden` places (0xffff: there is none), then
 // publishes the packet with one 32-bit store. With a count of 0 there is nothing to run: the packet becomes a barrier

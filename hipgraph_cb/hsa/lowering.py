@@ -61,7 +61,8 @@ class Surroundings:
         kernel: finds a kernel by executable id and name.
         blit_kernel: finds one of our own by name.
         most_lanes: work-items that a fill or copy may have.
-        payload: the address where the bytes of updates will lie, with room for `payload_room`.
+        payload: the address where the bytes of updates go, with room for `payload_room`.
+        host_bytes: the memory there.
     """
 
     addresses: Mapping[int, int]
@@ -69,6 +70,7 @@ class Surroundings:
     blit_kernel: Callable[[str], KernelCode]
     most_lanes: int
     payload: int
+    host_bytes: NDArray[np.uint8]
 
 
 def payload_room(recording: Recording) -> int:
@@ -86,11 +88,11 @@ def payload_room(recording: Recording) -> int:
     return room
 
 
-def lower(recording: Recording, surroundings: Surroundings) -> tuple[PacketTemplate, bytes]:
-    """The packets of a recording, and what belongs at the address of the payload."""
+def lower(recording: Recording, surroundings: Surroundings) -> PacketTemplate:
+    """The packets of a recording. The bytes of updates are written where kernels read them."""
     lowering = Lowering(surroundings)
     lowering.add_all(NestedScope(recording))
-    return lowering.writer.template(), bytes(lowering.payload)
+    return lowering.writer.template()
 
 
 def blit_of(command: Fill | Update | Copy, place: Place, payload: int, most_lanes: int) -> Blit:
@@ -108,12 +110,12 @@ class Lowering:
 
     Attributes:
         writer: collects them.
-        payload: the bytes of updates.
+        stored: how many bytes of the payload are in use.
     """
 
     def __init__(self, surroundings: Surroundings) -> None:
         self.writer = TemplateWriter()
-        self.payload = bytearray()
+        self.stored = 0
         self._surroundings = surroundings
         self._addresses = surroundings.addresses
 
@@ -221,10 +223,10 @@ class Lowering:
         """Put the bytes of an update where the copy kernel can take the largest steps; returns their address."""
         base = self._surroundings.payload
         target = self.fixed(command.target)[0] if isinstance(command.target, Range) else 0
-        self.payload += bytes((target - base - len(self.payload)) % PAYLOAD_ALIGNMENT)
-        address = base + len(self.payload)
-        self.payload += command.data
-        return address
+        start = self.stored + (target - base - self.stored) % PAYLOAD_ALIGNMENT
+        self.stored = start + len(command.data)
+        self._surroundings.host_bytes[start : self.stored] = np.frombuffer(command.data, np.uint8)
+        return base + start
 
 
 def _order(recording: Recording) -> tuple[NDArray[np.intp], list[int]]:

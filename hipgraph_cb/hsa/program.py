@@ -139,7 +139,7 @@ class HsaProgram(BackendProgram[HsaQueue, "PacketNeeds", HsaEvent]):
             HostMemory, device.api, device.agent, self._work
         )  # what outlives the program must not hold it
         payload = needs.payload = host_memory(room) if room else None
-        template, data = lower(
+        template = lower(
             recording,
             Surroundings(
                 addresses=self._resources.addresses,
@@ -147,10 +147,9 @@ class HsaProgram(BackendProgram[HsaQueue, "PacketNeeds", HsaEvent]):
                 blit_kernel=device.blits.kernel,
                 most_lanes=device.blits.most_lanes,
                 payload=0 if payload is None else payload.address,
+                host_bytes=np.zeros(0, np.uint8) if payload is None else payload.bytes,
             ),
         )
-        if payload is not None:
-            payload.bytes[: len(data)] = np.frombuffer(data, np.uint8)
         needs.instances = Instances(template, host_memory, device.blits.kernel, device.blits.most_lanes)
         return template
 

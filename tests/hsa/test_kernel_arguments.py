@@ -1,6 +1,7 @@
 """What the kernel arguments of a template hold, and how bindings get into them."""
 
 import struct
+import tracemalloc
 from collections import deque
 
 import numpy as np
@@ -71,6 +72,21 @@ def test_host_bytes_lie_so_that_the_copy_takes_the_largest_steps(desk):
         target, source, *_ = COPY_ARGUMENTS.unpack_from(template.kernargs, start)
         assert target == BUFFERS + offset
         assert payload[source - PAYLOAD : source - PAYLOAD + 41] == bytes(range(41))
+
+
+def test_host_bytes_of_updates_are_written_once_and_where_kernels_read_them(small):
+    size = 4 << 20
+    with small.command_buffer() as cb:
+        cb.update_buffer(small.allocate(size), bytes(range(256)) * (size // 256))
+    small.program(cb.recording).close()  # what is imported or remembered at the first one does not count
+    tracemalloc.start()
+    try:
+        program = small.program(cb.recording)
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert peak < size // 16
+    program.close()
 
 
 def test_the_patch_is_told_where_the_kernel_keeps_its_workgroup_counts(desk):

@@ -11,7 +11,7 @@ from hipgraph_cb.code_object.target_id import TargetId
 from hipgraph_cb.code_object.verify import verify
 from hipgraph_cb.hsa.blits import blits_for
 from hipgraph_cb.hsa.executable import KernelCode
-from hipgraph_cb.hsa.lowering import Surroundings, lower
+from hipgraph_cb.hsa.lowering import Surroundings, lower, payload_room
 from hipgraph_cb.hsa.packets import describe
 from hipgraph_cb.hsa.ring import Feeder, Ring
 from hipgraph_cb.recording.command_buffer import CommandBuffer
@@ -49,7 +49,9 @@ class Desk:
 
     def lower(self, recording, most_lanes=4096):
         addresses = {entry.id: BUFFERS + SIZE * entry.id for entry in recording.resources.buffers.values()}
-        return lower(recording, Surroundings(addresses, self.kernel, self.blit, most_lanes, PAYLOAD))
+        payload = np.zeros(payload_room(recording), np.uint8)
+        image = lower(recording, Surroundings(addresses, self.kernel, self.blit, most_lanes, PAYLOAD, payload))
+        return image, payload.tobytes()
 
     def stream(self, recording, in_order=False):
         """A line for each packet: its header word in words, its kernel, its grid."""

@@ -6,11 +6,11 @@ Slots that nothing is bound to yet have the address 0; so has a null pointer.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from hipgraph_cb.cached import cached_property
 from hipgraph_cb.errors import OutOfRangeError
 from hipgraph_cb.recording.place_table import BUFFER, KIND_BITS, OPEN_SLOT
 

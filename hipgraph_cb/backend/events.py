@@ -35,7 +35,7 @@ class EventRecord(Generic[EventKind]):
             for entry in recording.resources.events.values()
         }
         for event in self.events.values():
-            event.check_open("program")
+            event._check_open("program")
 
     def check(self, work: str) -> None:
         """Refuse a replay that would wait for an event that nothing replayed so far has left signalled.

@@ -63,7 +63,7 @@ class PacketTimer:
         for packet, signal in enumerate(self._signals):
             is_last = packet == len(self._signals) - 1
             handle = last if is_last else signal and signal.native
-            if handle and not (is_last and self.image.has_end):
+            if handle and not (is_last and self.template.has_end):
                 start, end = self._times(handle)
                 command = self.template.origins.outermost(packet)
                 known = times.get(command, (start, end))

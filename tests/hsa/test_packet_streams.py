@@ -250,9 +250,9 @@ def test_only_a_last_layer_wider_than_one_ends_with_a_packet_of_its_own(desk, wi
             cb.fill_buffer(x.view(4 * index, 4), index)
 
     recording = record(commands)
-    image, _ = desk.lower(recording)
-    assert len(image.packets) == 2 + width + (width > 1)
-    assert image.has_end == (width > 1)
+    template, _ = desk.lower(recording)
+    assert len(template.packets) == 2 + width + (width > 1)
+    assert template.has_end == (width > 1)
     assert [line for line in desk.stream(recording) if "release=system" in line] == [desk.stream(recording)[-1]]
 
 

@@ -10,6 +10,7 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
+from support.child import HANGING
 
 import hipgraph_cb
 
@@ -89,7 +90,7 @@ def pieces(title: str) -> list[str]:
 def run(folder: Path, program: str) -> str:
     environment = os.environ | {"PYTHONPATH": os.pathsep.join((str(ROOT), str(folder)))}
     command = [sys.executable, "-c", program]
-    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=120, check=False)
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=HANGING, check=False)
     assert done.returncode == 0, done.stderr
     return done.stdout
 

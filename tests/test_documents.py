@@ -11,6 +11,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from support.child import HANGING
 
 ROOT = Path(__file__).parents[1]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
@@ -40,7 +41,7 @@ def run_block(code: str, folder: Path) -> str:
         env=environment,
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=HANGING,
         check=False,
     )
     assert done.returncode == 0, f"{code}\n{done.stderr}"

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pydot
 import pytest
+from support.child import HANGING
 from support.tools import require_tool
 
 SAMPLES = Path(__file__).parents[1] / "samples"
@@ -14,7 +15,7 @@ SAMPLES = Path(__file__).parents[1] / "samples"
 
 def run_sample(name: str) -> str:
     result = subprocess.run(
-        [sys.executable, str(SAMPLES / name)], capture_output=True, text=True, env=dict(os.environ), timeout=120
+        [sys.executable, str(SAMPLES / name)], capture_output=True, text=True, env=dict(os.environ), timeout=HANGING
     )
     assert result.returncode == 0, result.stderr
     return result.stdout

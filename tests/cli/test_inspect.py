@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 from support import elf
+from support.child import HANGING
 from support.tools import run_tool
 
 from hipgraph_cb.cli import main
@@ -87,7 +88,7 @@ def test_sizes_that_a_kernel_states_differently_are_listed_and_the_file_is_sound
 
 def test_a_reader_that_has_seen_enough_gets_no_traceback() -> None:
     command = f"{sys.executable} -m hipgraph_cb inspect --json {CORPUS / 'clang/k_cl.gfx942.hsaco'} | head -c 10"
-    done = subprocess.run(["bash", "-c", command], capture_output=True, text=True, timeout=60, check=True)
+    done = subprocess.run(["bash", "-c", command], capture_output=True, text=True, timeout=HANGING, check=True)
     assert (done.stdout, done.stderr) == ('{\n  "file"', "")
 
 

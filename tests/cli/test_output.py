@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 from support import elf
+from support.child import HANGING
 from support.containers import bundle
 from support.fakes import FakeBuffer
 
@@ -26,7 +27,7 @@ def run(*words, **options):
         [sys.executable, "-m", "hipgraph_cb", *map(os.fspath, words)],
         check=False,
         stderr=subprocess.PIPE,
-        timeout=60,
+        timeout=HANGING,
         **options,
     )
 
@@ -95,7 +96,7 @@ def test_the_name_of_a_file_is_as_harmless(tmp_path):
     path = os.fsencode(tmp_path) + b"/\xff\x1b[31m.hsaco"
     for words in ((b"inspect", path), (b"replay", path), (b"export", b"--format", b"dot", path), (b"diff", path, path)):
         result = subprocess.run(
-            [sys.executable, "-m", "hipgraph_cb", *words], capture_output=True, check=False, timeout=60
+            [sys.executable, "-m", "hipgraph_cb", *words], capture_output=True, check=False, timeout=HANGING
         )
         assert result.returncode == 2
         assert b"\\udcff\\x1b[31m.hsaco" in result.stderr
@@ -138,7 +139,7 @@ def test_a_closed_standard_error_hides_the_message_and_nothing_else():
         check=False,
         stdout=subprocess.PIPE,
         preexec_fn=lambda: os.close(2),
-        timeout=60,
+        timeout=HANGING,
     )
     assert (result.returncode, result.stdout) == (2, b"")
 

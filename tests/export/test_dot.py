@@ -4,6 +4,7 @@ import subprocess
 
 import pydot
 import pytest
+from support.child import HANGING
 from support.fakes import FakeBuffer
 from support.recordings import grouped, hostile, nesting, step
 from support.tools import require_tool
@@ -106,7 +107,7 @@ def test_a_missing_barrier_is_a_red_line_and_an_inferred_edge_is_dashed():
 def test_graphviz_draws_it(make):
     require_tool("dot", "graphviz")
     drawn = subprocess.run(
-        ["dot", "-Tsvg"], input=make().to_dot(), capture_output=True, text=True, timeout=60, check=True
+        ["dot", "-Tsvg"], input=make().to_dot(), capture_output=True, text=True, timeout=HANGING, check=True
     )
     assert drawn.stdout.count('class="node"') >= len(make())
     assert drawn.stderr == ""

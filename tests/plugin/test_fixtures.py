@@ -8,6 +8,7 @@ from importlib.metadata import PackageNotFoundError, distribution
 from pathlib import Path
 
 import pytest
+from support.child import HANGING
 
 from hipgraph_cb import samples
 
@@ -31,7 +32,7 @@ def run_pytest(folder: Path, *options: str, virtual: str | None = None) -> subpr
     environment |= {"PYTHONPATH": str(ROOT)} | ({} if virtual is None else {"HIPGRAPH_CB_VIRTUAL": virtual})
     command = [sys.executable, "-m", "pytest", "-q", *PLUGIN, *options, str(folder)]
     return subprocess.run(
-        command, env=environment, cwd=folder, capture_output=True, text=True, timeout=120, check=False
+        command, env=environment, cwd=folder, capture_output=True, text=True, timeout=HANGING, check=False
     )
 
 

@@ -8,6 +8,7 @@ from html.parser import HTMLParser
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+from support.child import HANGING
 from support.tools import require_tool
 
 BROWSER = "chromium"
@@ -39,7 +40,7 @@ def document_of(page: Path, *, then: str = "", fragment: str = "") -> str:
         "--dump-dom",
         f"{opened.as_uri()}{fragment}",
     ]
-    return subprocess.run(command, check=True, capture_output=True, text=True, timeout=120).stdout
+    return subprocess.run(command, check=True, capture_output=True, text=True, timeout=HANGING).stdout
 
 
 @cache

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 ENDLESS = Path(__file__).parent.parent / "fixtures" / "virtual" / "endless.gfx942.hsaco"
-HANGING = 120
+HANGING = 600
 """Seconds after which a test that waits in vain fails; nothing else depends on them."""
 
 

@@ -172,7 +172,7 @@ class Module:
         return self._client.upload(np.frombuffer(block, np.uint8))
 
 
-HANGING = 300
+HANGING = 600
 """Seconds after which a test that waits in vain fails."""
 
 

@@ -9,16 +9,19 @@ from __future__ import annotations
 
 import gc
 import os
+import threading
 import weakref
 from collections import deque
 from collections.abc import Callable
-from threading import get_ident
+from functools import partial
 from typing import Any
 
 _noted: deque[tuple[Callable[..., object], tuple[Any, ...]]] = deque()
 _of_the_parent: list[object] = []
-_collector: int | None = None
-"""The thread in which a collection runs."""
+_phases: dict[str, object] = {"start": None, "stop": None}
+"""What the collector said last of each phase; the phase that it said last is the last one."""
+_here = threading.local()
+"""The same for the collections of this thread."""
 
 
 def finalizer(owner: object, release: Callable[..., object], *arguments: Any) -> weakref.finalize[..., Any]:
@@ -33,7 +36,7 @@ def finalizer(owner: object, release: Callable[..., object], *arguments: Any) ->
 
 def release_when_safe(release: Callable[..., object], *arguments: Any) -> None:
     """Call `release(*arguments)`: now, or at the next call to a device where the collector runs in this thread."""
-    if _collector == get_ident():
+    if _is_collecting_here():
         _noted.append((release, arguments))
     else:
         release(*arguments)
@@ -41,7 +44,7 @@ def release_when_safe(release: Callable[..., object], *arguments: Any) -> None:
 
 def release_collected() -> None:
     """Release what the collector found, unless it runs now in this thread."""
-    while _noted and _collector != get_ident():
+    while _noted and not _is_collecting_here():
         try:
             release, arguments = _noted.popleft()
         except IndexError:  # another thread was faster
@@ -49,9 +52,9 @@ def release_collected() -> None:
         release(*arguments)
 
 
-def _on_collection(phase: str, _info: object) -> None:
-    global _collector
-    _collector = get_ident() if phase == "start" else None
+def _is_collecting_here() -> bool:
+    """Whether a collection runs in this thread: one began and did not end, and it is the last one that began here."""
+    return next(reversed(_phases)) == "start" and _phases["start"] is getattr(_here, "start", _phases)
 
 
 def _forked() -> None:
@@ -61,5 +64,7 @@ def _forked() -> None:
     _noted = deque()
 
 
-gc.callbacks.append(_on_collection)
+# Functions of C, each called with a phase and what is said of it. In one of Python a signal handler could run, such as
+# that of Ctrl-C, and what it raised would be lost.
+gc.callbacks += [_phases.pop, _phases.__setitem__, partial(setattr, _here)]
 os.register_at_fork(after_in_child=_forked)

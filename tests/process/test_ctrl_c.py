@@ -110,3 +110,20 @@ def test_a_handler_of_the_program_is_left_alone():
     os.kill(os.getpid(), signal.SIGINT)
     """
     assert result_of(run(code)) == (0, "mine", "")
+
+
+def test_an_interrupt_that_comes_before_a_collection_is_not_lost_in_it():
+    """Both happen in one function of C: nothing handles the signal between them."""
+    code = """
+    import ctypes, gc, os, signal
+    from collections import deque
+    from functools import partial
+    import hipgraph_cb.backend.collected
+    send = partial(ctypes.CDLL(None).kill, os.getpid(), signal.SIGINT)
+    try:
+        deque(map(partial.__call__, [send, partial(gc.collect)]), maxlen=0)
+        print("went on")
+    except KeyboardInterrupt:
+        print("interrupted")
+    """
+    assert result_of(run(code)) == (0, "interrupted", "")

@@ -12,6 +12,7 @@ import ctypes
 import mmap
 import os
 import sys
+from collections import deque
 from collections.abc import Callable
 from functools import cache
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -40,7 +41,7 @@ class _Export(NamedTuple):
     keep: object
 
 
-_exports: list[_Export] = []
+_exports: deque[_Export] = deque()
 
 
 def export(
@@ -81,11 +82,16 @@ def data_type(element: np.dtype[Any]) -> DataType:
 
 def sweep() -> None:
     """Give up what consumers have released, and what was never taken."""
-    for each in tuple(_exports):
+    for _ in range(len(_exports)):
+        try:
+            each = _exports.popleft()  # no other thread has it now
+        except IndexError:  # other threads sweep too
+            return
         released = not ctypes.c_void_p.from_address(each.manager).value
         if released or _is_abandoned(each):
-            _exports.remove(each)
             _free(each.block)
+        else:
+            _exports.append(each)
 
 
 def _is_abandoned(export: _Export) -> bool:

@@ -165,3 +165,20 @@ class _Wrapped:
 
     def __dlpack__(self, **arguments):
         return self._array.__dlpack__(**arguments)
+
+
+def test_memory_is_given_up_once_however_many_threads_look(device, monkeypatch):
+    consumers, freed, free = [Consumer(device.zeros(4)) for _ in range(3)], [], dlpack_export._free
+
+    def free_while_another_looks(block):
+        freed.append(block)
+        if len(freed) == 1:
+            dlpack_export.sweep()
+
+    monkeypatch.setattr(dlpack_export, "_free", free_while_another_looks)
+    for consumer in consumers:
+        consumer.release()
+    dlpack_export.sweep()
+    assert sorted(freed) == sorted(consumer.address for consumer in consumers)
+    for block in freed:
+        free(block)

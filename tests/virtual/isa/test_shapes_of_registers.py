@@ -104,7 +104,7 @@ class Setting:
         state = self.state
         vectors = [lanes_of(state, register) for register in [*range(70), *range(AGPR, AGPR + 40)]]
         scalars = [np.broadcast_to(np.asarray(state.read_sgpr(register)), (WAVES, 1)) for register in range(126)]
-        masks = [np.broadcast_to(np.asarray(state.read_scc()), (WAVES, 1)), state.exec_mask().words((WAVES, 64))]
+        masks = [np.broadcast_to(np.asarray(state.read_scc()), (WAVES, 1)), state.exec_mask().words(state.shape)]
         return [*vectors, *scalars, *masks, self.bytes.copy(), state.lds, state.scratch]
 
 

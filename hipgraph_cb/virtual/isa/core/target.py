@@ -26,6 +26,7 @@ class Differences:
             it that half is cleared, but for the few instructions that `core/results.py` lists.
         halves_in_short_forms: whether bit 7 of a 16-bit vector operand of a short encoding chooses the upper half.
         compares_write_exec_only: whether v_cmpx has EXEC as its only destination.
+        descriptors_choose_range: whether a buffer descriptor says by OOB_SELECT how its range is meant.
         compares_through_dpp: whether a comparison can take a source from another lane.
         exchanges_within_32: whether ds_bpermute and ds_permute choose among the 32 lanes of a half of the wave.
     """
@@ -33,6 +34,7 @@ class Differences:
     keeps_other_half: bool = False
     halves_in_short_forms: bool = False
     compares_write_exec_only: bool = False
+    descriptors_choose_range: bool = False
     compares_through_dpp: bool = False
     exchanges_within_32: bool = False
 
@@ -54,6 +56,8 @@ class Target:
         operations: what an instruction does, as operations in order; None where it is one already. Several operations
             all read before any of them writes. It raises UnsupportedInstruction where there is no such operation.
         operation_name: the operation that a mnemonic is.
+        buffer_formats: number of a format of elements -> data format and number format; None where a buffer descriptor
+            has these two themselves.
         differences: see there.
     """
 
@@ -69,4 +73,5 @@ class Target:
     hardware_registers: Mapping[int, str]
     operations: Callable[[Instruction], tuple[Instruction, ...]] | None = None
     operation_name: Callable[[str], str] = str
+    buffer_formats: Mapping[int, tuple[int, int]] | None = None
     differences: Differences = field(default_factory=Differences)

@@ -42,10 +42,14 @@ ADDRESS_MASK = (1 << 48) - 1
 SWIZZLE_ENABLE = 1 << 31
 ELEMENT_SIZE = 4  # bytes that stay together in a swizzled buffer
 ALL_IN_RANGE = np.int64(1 << 40)
+RECORDS_AND_STRIDE, RECORDS, NO_RANGE, BYTES = range(4)  # OOB_SELECT
 
 
 class Descriptor(NamedTuple):
-    """The fields of a V#, each an int or int64 [waves, 1]."""
+    """The fields of a V#, each an int or int64 [waves, 1].
+
+    `range_kind`: what OOB_SELECT says of its range; None where there is no such field.
+    """
 
     base: Any
     stride: Any
@@ -53,6 +57,7 @@ class Descriptor(NamedTuple):
     swizzled: bool
     index_stride: int
     adds_thread_id: bool
+    range_kind: int | None
 
 
 class Places(NamedTuple):
@@ -77,6 +82,7 @@ def read_descriptor(state: State, instruction: Instruction) -> Descriptor:
         swizzled=bool(swizzled),
         index_stride=8 << (flags >> 21 & 3),
         adds_thread_id=bool(flags >> 23 & 1),
+        range_kind=flags >> 28 & 3 if state.placement.target.differences.descriptors_choose_range else None,
     )
 
 
@@ -102,15 +108,31 @@ def buffer_places(instruction: Instruction) -> Callable[[State], Places]:
             offset = state.read_vgpr(vaddr + uses_index).astype(np.int64) + immediate
         moved = _integer(scalar_offset(state))
         distance = _distance(descriptor, index, offset)
-        counts_records = (uses_index or descriptor.adds_thread_id) and np.any(descriptor.stride)
-        if counts_records:
-            room = np.where(np.asarray(index) < descriptor.records, ALL_IN_RANGE, 0)
-        else:
-            room = np.asarray(descriptor.records - moved - distance, np.int64)
+        has_index = uses_index or descriptor.adds_thread_id
+        room = _room(descriptor, index if has_index else None, offset, moved + distance)
         addresses = np.asarray(descriptor.base + moved + distance, np.int64)
         return Places(np.array(state.full(np.atleast_2d(addresses)), order="C"), state.full(np.atleast_2d(room)))
 
     return locate
+
+
+def _room(descriptor: Descriptor, index: Any, offset: Any, distance: Any) -> NDArray[np.int64]:
+    """How many bytes from the place on are in range; `index` is None where none is used.
+
+    Without OOB_SELECT the range counts records where an index is used with a stride, else bytes. The field says it
+    itself, and may also keep an access within its record (RDNA3 ISA, "Range checking").
+    """
+    rule, stays_in_record = descriptor.range_kind, False
+    if rule is None:
+        rule = RECORDS if index is not None and np.any(descriptor.stride) else BYTES
+    elif rule == RECORDS_AND_STRIDE or (rule == BYTES and descriptor.swizzled and np.any(descriptor.stride)):
+        rule, stays_in_record = RECORDS, True
+    if rule == BYTES:
+        return np.asarray(descriptor.records - distance, np.int64)
+    if rule == NO_RANGE:
+        return np.where(np.asarray(descriptor.records) > 0, ALL_IN_RANGE, 0)
+    inside = np.asarray(descriptor.stride - offset, np.int64) if stays_in_record else ALL_IN_RANGE
+    return np.where(np.asarray(0 if index is None else index) < descriptor.records, inside, 0)
 
 
 def _distance(descriptor: Descriptor, index: Any, offset: Any) -> Any:
@@ -146,6 +168,8 @@ def _linear_range(instruction: Instruction) -> Callable[[State], LinearRange | N
         descriptor = read_descriptor(state, instruction)
         moved = scalar_offset(state)
         if descriptor.swizzled or descriptor.adds_thread_id or type(moved) is not int:
+            return None
+        if descriptor.range_kind not in (None, BYTES):
             return None
         distance, offset = moved + immediate, state.read_vgpr(vaddr)
         if type(descriptor.records) is not int:

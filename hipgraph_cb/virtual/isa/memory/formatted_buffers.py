@@ -34,19 +34,21 @@ class _Format(NamedTuple):
     selectors: tuple[int, ...] = _IDENTITY
 
 
-def _reader(instruction: Instruction) -> Callable[[State], _Format]:
+def _reader(instruction: Instruction, context: CompileContext) -> Callable[[State], _Format]:
     """The format of the elements."""
     if instruction.format == "MTBUF":
         given = _Format(instruction.fields["dfmt"], instruction.fields["nfmt"])
         return lambda state: _known(state, instruction, given)
-    register = instruction.fields["srsrc"] + 3
+    register, numbered = instruction.fields["srsrc"] + 3, context.target.buffer_formats
 
     def read(state: State) -> _Format:
         word = state.read_agreed(register)
         if not isinstance(word, int):
             raise state.fault(instruction, "the format in the buffer descriptor differs between waves")
         selectors = tuple(word >> 3 * index & 7 for index in range(4))
-        return _known(state, instruction, _Format(word >> 15 & 15, word >> 12 & 7, selectors))
+        if numbered is None:
+            return _known(state, instruction, _Format(word >> 15 & 15, word >> 12 & 7, selectors))
+        return _known(state, instruction, _Format(*numbered.get(word >> 12 & 0x3F, (0, 0)), selectors))
 
     return read
 
@@ -105,7 +107,7 @@ def _compile_load(instruction: Instruction, context: CompileContext) -> Compiled
     if instruction.fields.get("lds", 0):
         raise UnsupportedInstruction("a formatted transfer to LDS")
     count, is_half, upper = _parts(instruction)
-    places, read_format = buffer_places(instruction), _reader(instruction)
+    places, read_format = buffer_places(instruction), _reader(instruction, context)
     destination = vector_register(instruction, "vdata", _registers(count, is_half))
 
     def step(state: State) -> None:
@@ -132,9 +134,8 @@ def _compile_load(instruction: Instruction, context: CompileContext) -> Compiled
     "buffer_store_format_d16_hi_x",
 )
 def _compile_store(instruction: Instruction, context: CompileContext) -> Compiled:
-    del context
     count, is_half, upper = _parts(instruction)
-    places, read_format = buffer_places(instruction), _reader(instruction)
+    places, read_format = buffer_places(instruction), _reader(instruction, context)
     source = vector_register(instruction, "vdata", _registers(count, is_half))
 
     def component(state: State, index: int, kind: int) -> Any:

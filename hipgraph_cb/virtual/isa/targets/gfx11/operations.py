@@ -13,6 +13,7 @@ from hipgraph_cb.virtual.isa.core.instruction import DPP, NOWHERE, Instruction
 from hipgraph_cb.virtual.isa.core.registry import UnsupportedInstruction
 from hipgraph_cb.virtual.isa.core.state import M0
 from hipgraph_cb.virtual.isa.memory.linear_access import NO_SADDR
+from hipgraph_cb.virtual.isa.targets.gfx11.buffer_formats import BUFFER_FORMATS
 from hipgraph_cb.virtual.isa.targets.gfx11.operation_names import operation_name
 
 _NULL, _OWN_M0 = 124, 125
@@ -45,6 +46,8 @@ def _operation(part: Instruction, instruction: Instruction) -> Instruction:
         fields |= {"sc0": fields["glc"], "lds": 0}
         if fields["tfe"]:
             raise UnsupportedInstruction("tfe")
+        if part.format == "MTBUF":
+            fields["dfmt"], fields["nfmt"] = BUFFER_FORMATS.get(fields["format"], (0, 0))
     elif part.format == "DS":
         if fields["gds"]:
             raise UnsupportedInstruction("gds")

@@ -6,6 +6,7 @@ from types import MappingProxyType
 
 from hipgraph_cb.abi.kernel_descriptor import WAVEFRONT_SIZE_32
 from hipgraph_cb.virtual.isa.core.target import Differences, Target
+from hipgraph_cb.virtual.isa.targets.gfx11.buffer_formats import BUFFER_FORMATS
 from hipgraph_cb.virtual.isa.targets.gfx11.decode import DECODER, TARGETS, decode
 from hipgraph_cb.virtual.isa.targets.gfx11.operation_names import operation_name
 from hipgraph_cb.virtual.isa.targets.gfx11.operations import operations
@@ -62,10 +63,12 @@ TARGET = Target(
     ),
     operations=operations,
     operation_name=operation_name,
+    buffer_formats=BUFFER_FORMATS,
     differences=Differences(
         keeps_other_half=True,
         halves_in_short_forms=True,
         compares_write_exec_only=True,
+        descriptors_choose_range=True,
         compares_through_dpp=True,
         exchanges_within_32=True,
     ),

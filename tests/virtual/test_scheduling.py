@@ -5,9 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from support.assembled import assembled, run_program
+from support.lanes import GFX942
 
 from hipgraph_cb.virtual.dispatch import ExecutionSettings
 from hipgraph_cb.virtual.faults import DeviceFault, FaultKind
+from hipgraph_cb.virtual.isa.execution.program import program_for
 
 LOOPS = assembled(
     """
@@ -265,3 +267,20 @@ IDS = assembled(
 def test_every_workgroup_knows_its_number_in_any_chunk(chunk_lanes):
     out = run_program(IDS, groups=10, settings=ExecutionSettings(chunk_lanes=chunk_lanes, seed=3))
     assert out[:640].tolist() == np.repeat(np.arange(10), 64).tolist()
+
+
+@pytest.mark.parametrize(
+    ("code", "only_reads", "writes"),
+    [
+        ("008050dc00000201", True, False),  # global_load_dword v1, v0, s[2:3]
+        ("008070dc00010200", False, True),  # global_store_dword v0, v1, s[2:3]
+        ("000000d800010000", False, True),  # ds_add_u32 v0, v1
+        ("00006cd800000001", True, False),  # ds_read_b32 v1, v0
+        ("008008dd00010200", False, False),  # global_atomic_add v0, v1, s[2:3]: whether it did is known afterwards
+        ("000090c000000000", False, True),  # s_memtime s[0:1]: a clock advances
+        ("81020268", True, False),  # v_add_u32 v1, 1, v1
+    ],
+)
+def test_a_block_knows_whether_other_waves_may_see_what_it_does(code, only_reads, writes):
+    block = program_for(bytes.fromhex(code + "000082bf"), GFX942).block(0)
+    assert (block.only_reads, block.writes) == (only_reads, writes)

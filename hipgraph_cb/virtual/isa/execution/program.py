@@ -105,7 +105,19 @@ class Program:
             if compiled is not None:
                 block.steps.append(compiled)
                 block.instructions.append(instruction)
+                self._note_effect(block, instruction)
         return block
+
+    def _note_effect(self, block: Block, instruction: Instruction) -> None:
+        """Whether a block changes what other waves may wait for. Of atomics on device memory `State` knows it."""
+        if instruction.format not in _MEMORY_FORMATS:
+            return
+        operation = self.context.target.operation_name(instruction.mnemonic)
+        if _READS.match(operation) and not instruction.fields.get("lds", 0):
+            return
+        block.only_reads = False
+        if not _DEVICE_ATOMICS.match(operation):
+            block.writes = True
 
     def _instruction(self, offset: int) -> tuple[Instruction, Step | ControlFlow | None]:
         found = self._compiled.get(offset)
@@ -168,16 +180,9 @@ class Program:
 _VECTOR_FORMATS = frozenset(
     {"VOP1", "VOP2", "VOPC", "VOP3", "VOP3SD", "VOP3P", "MFMA", "DS", "FLAT", "GLOBAL", "SCRATCH", "MUBUF", "MTBUF"}
 )
-_MEMORY_FORMATS = {"DS", "GLOBAL", "FLAT", "SCRATCH", "MUBUF", "SMEM"}
-_READS = re.compile(r"(global|flat|scratch|buffer)_load_(?!lds)|ds_(read|permute|bpermute|swizzle)|s_(buffer_)?load")
-
+_MEMORY_FORMATS = {"DS", "GLOBAL", "FLAT", "SCRATCH", "MUBUF", "MTBUF", "SMEM"}
+_READS = re.compile(r"(global|flat|scratch|t?buffer)_load_(?!lds)|ds_(read|permute|bpermute|swizzle)|s_(buffer_)?load")
 _DEVICE_ATOMICS = re.compile(r"(global|buffer)_atomic_")
-
-
-def _only_reads(instruction: Instruction) -> bool:
-    if instruction.format not in _MEMORY_FORMATS:
-        return True
-    return bool(_READS.match(instruction.mnemonic)) and not instruction.fields.get("lds", 0)
 
 
 def _failing(error: Exception) -> Step:

@@ -1,4 +1,4 @@
-"""Kernels that clang -O0 made for gfx942: locals in scratch, calls, generic pointers; against numpy."""
+"""Kernels that clang -O0 made for gfx942 and gfx1100: locals in scratch, calls, generic pointers; against numpy."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ import numpy as np
 import pytest
 from support.virtual_gpu import VirtualGpu
 
-CODE = Path(__file__).parents[1] / "fixtures" / "memory" / "generic.gfx942.hsaco"
+FIXTURES = Path(__file__).parents[1] / "fixtures" / "memory"
 SIZES = (1, 63, 65, 700)
 F32, I32 = np.float32, np.int32
 
 
-@pytest.fixture
-def gpu() -> VirtualGpu:
-    return VirtualGpu(CODE.read_bytes())
+@pytest.fixture(params=["gfx942", "gfx1100"])
+def gpu(request) -> VirtualGpu:
+    return VirtualGpu((FIXTURES / f"generic.{request.param}.hsaco").read_bytes())
 
 
 def rounded_up(n: int, block: int) -> tuple[int]:

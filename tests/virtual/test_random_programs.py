@@ -1,4 +1,4 @@
-"""Random C gives the same bits on the host and on the virtual gfx942, compiled by clang at -O0 to -O3."""
+"""Random C gives the same bits on the host and on virtual GPUs, compiled by clang at -O0 to -O3."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ LEVELS = ("O0", "O1", "O2", "O3")
 TOGETHER = 5  # programs a translation unit
 
 
-def compare(directory, first_seed: int, level: str) -> None:
-    seeds = list(range(first_seed, first_seed + TOGETHER))
+def compare(directory, first_seed: int, level: str, processor: str, count: int = TOGETHER) -> None:
+    seeds = list(range(first_seed, first_seed + count))
     source = directory / "program.c"
     source.write_text(program(seeds))
-    host, gpu = compile_for_host(source), compile_for_gpu(source, level)
+    host, gpu = compile_for_host(source), compile_for_gpu(source, level, processor)
     for seed in seeds:
         words = inputs(seed, 200)
         expected = run_on_host(host, f"p{seed}", words)
@@ -24,16 +24,22 @@ def compare(directory, first_seed: int, level: str) -> None:
             f"lane {lane}, result {result}: host {expected[lane, result]:#x}, virtual GPU {found[lane, result]:#x}"
             for lane, result in wrong[:8]
         ]
-        assert not listing, f"program {seed} at -{level}, {len(wrong)} of {found.size} differ: {listing}"
+        assert not listing, f"program {seed} for {processor} at -{level}, {len(wrong)} of {found.size} differ: {listing}"
         assert len(np.unique(expected, axis=0)) > 20
 
 
 @pytest.mark.parametrize("level", LEVELS)
 def test_a_sample_of_random_programs(tmp_path, level):
-    compare(tmp_path, 10_000 + TOGETHER * LEVELS.index(level), level)
+    compare(tmp_path, 10_000 + TOGETHER * LEVELS.index(level), level, "gfx942")
+
+
+@pytest.mark.parametrize("level", LEVELS)
+def test_a_smaller_sample_for_gfx1100(tmp_path, level):
+    compare(tmp_path, 20_000 + TOGETHER * LEVELS.index(level), level, "gfx1100", 2)
 
 
 @pytest.mark.long
+@pytest.mark.parametrize("processor", ["gfx942", "gfx1100"])
 @pytest.mark.parametrize("batch", range(100))
-def test_five_hundred_random_programs(tmp_path, batch):
-    compare(tmp_path, TOGETHER * batch, LEVELS[batch % 4])
+def test_five_hundred_random_programs(tmp_path, batch, processor):
+    compare(tmp_path, TOGETHER * batch, LEVELS[batch % 4], processor)

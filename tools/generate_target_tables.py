@@ -10,7 +10,6 @@ registers; a field that must be zero is found by leaving it out, a bit by settin
 
 from __future__ import annotations
 
-import importlib
 import re
 import sys
 from collections import defaultdict
@@ -18,12 +17,12 @@ from collections.abc import Iterator, Mapping
 from itertools import product
 from pathlib import Path
 
+from isa_families import FAMILIES, Family
 from llvm_disassembler import Disassembler
 
 TARGETS = Path(__file__).parents[1] / "hipgraph_cb" / "virtual" / "isa" / "targets"
-PROCESSORS = {"gfx11": "gfx1100"}
 WIDTH = 116
-VECTOR, LITERAL, DPP16 = 256, 255, 250
+VECTOR, LITERAL, DPP16, SDWA, EXEC = 256, 255, 250, 249, 126
 # formats that have more to their text than operands: only their mnemonics count
 OUTLINES = ("MIMG", "EXP", "LDSDIR", "VINTERP")
 _SUFFIX = re.compile(r"_(e64_dpp|e32|e64|dpp)$")
@@ -46,10 +45,11 @@ KINDS = {"v": VECTOR + 40, "s": 24, "c": 129, "l": LITERAL}
 class Prober:
     """Finds the forms of one format."""
 
-    def __init__(self, module, llvm32: Disassembler, llvm64: Disassembler, form) -> None:
-        self.module, self.llvm, self.llvm64, self.form = module, llvm32, llvm64, form
+    def __init__(self, family: Family, llvm32: Disassembler, llvm64: Disassembler, form) -> None:
+        self.family, self.llvm, self.llvm64, self.form = family, llvm32, llvm64, form
         self.places = {name: (low, abs(width)) for name, low, width in form.fields}
         self.registers = [name for name in self.places if name in NUMBERS]
+        self.choices: dict[str, list[str]] = defaultdict(list)
 
     def encode(self, opcode: int, values: Mapping[str, int]) -> int:
         form = self.form
@@ -66,11 +66,11 @@ class Prober:
             if name in SOURCES or name in ("srcx0", "srcy0"):
                 options.append((VECTOR + number, number + 2 & ~3, 0))
             elif name == "saddr":
-                options.append((self.module.NULL, 0x7F, number, 0))
+                options.append((*self.family.no_base, number, 0))
             elif name == "soffset":
                 options.append((number, 0))
             elif name == "vdst" and self.form.name in ("VOP3", "VOP1"):
-                options.append((number, 126, 0))
+                options.append((number, EXEC, 0))
             else:
                 options.append((number, 0))
         rows = list(product(*options))
@@ -81,22 +81,27 @@ class Prober:
             yield dict(zip(self.registers, row, strict=True))
 
     def probe(self, opcode: int):
-        settings = self.module.PROBED.get(self.form.name, ({},))
+        settings = self.family.probed.get(self.form.name, ({},))
         for values, others in product(self.fills(), settings):
             tried = {**values, **others}
             bits = self.encode(opcode, tried)
             size, text = self.llvm.text(bits)
             if not size:
                 size, text = self.llvm64.text(bits)
-            if size and self.owner(text):
-                return self.describe(opcode, tried, bits, size, text)
+            if size:
+                return self.describe(opcode, tried, bits, size, text) if self.owner(text, tried) else None
         return None
 
-    def owner(self, text: str) -> bool:
-        return self.form.name not in ("SOP2", "SOPK") or not text.startswith("v_")
+    def owner(self, text: str, values) -> bool:
+        """Whether an operation that two formats might hold belongs to this one."""
+        mnemonic, operands = self.operands(text, values)
+        named = " ".join([mnemonic, *(name for name, *_ in operands)])
+        return re.search(self.family.chosen.get(self.form.name, ""), named) is not None
 
     def describe(self, opcode, values, bits, size, text):
         mnemonic, operands = self.operands(text, values)
+        if self.form.name == "VOP3":
+            self.choices[self.chosen_halves(bits)].append(mnemonic)
         wide = self.llvm64.text(bits)[1]
         if wide and wide != text:
             operands = self.masks(operands, self.operands(wide, values)[1])
@@ -109,18 +114,26 @@ class Prober:
         for name, count, kinds in operands:
             if name in SOURCES or name in ("ssrc0", "ssrc1", "soffset", "srcx0", "srcy0"):
                 kinds += self.kinds(opcode, values, name, text)
-            if name == "vdst" and not count:
-                kinds += "s"
-            if name in ("vdst", "sdst") and count and f" {'v'}" not in f" {text.split(None, 1)[1].split(',')[0]}":
-                kinds += "s"
             result.append(":".join([name, str(count), kinds] if kinds else [name, str(count)]))
         if self.form.name in OUTLINES:
             result = []
         return (" ".join(result), mask, bits & mask, self.flags(opcode, values, bits, size, text)), mnemonic
 
+    def chosen_halves(self, bits: int) -> str:
+        """Which bit of op_sel each entry of its list in the text shows; "-" for an entry that is always 0."""
+        places: dict[int, str] = {}
+        count = 0
+        for bit in range(4):
+            match = re.search(r"op_sel:\[([01,]+)\]", self.llvm.text(bits ^ 1 << self.places["op_sel"][0] + bit)[1])
+            if match:
+                entries = match[1].split(",")
+                count = len(entries)
+                places |= {index: str(bit) for index, entry in enumerate(entries) if entry == "1"}
+        return "".join(places.get(index, "-") for index in range(count))
+
     def returned(self, opcode, values, operands):
         """An atomic's result is there with the cache bit that asks for it: kind "g"."""
-        bit = self.module.RETURNS.get(self.form.name)
+        bit = self.family.returns.get(self.form.name)
         if bit is None or any(name == "vdst" for name, *_ in operands):
             return operands
         size, text = self.llvm.text(self.encode(opcode, values) ^ 1 << self.places[bit][0])
@@ -132,7 +145,7 @@ class Prober:
     def kinds(self, opcode, values, name, text) -> str:
         found = ""
         for kind, code in KINDS.items():
-            if code >> self.places[name][1]:
+            if code >> self.places[name][1] or (code == LITERAL and self.no_literals()):
                 continue
             tried = self.encode(opcode, {**values, name: code})
             if any(llvm.text(tried)[0] for llvm in (self.llvm, self.llvm64)):
@@ -168,7 +181,10 @@ class Prober:
                 vector = (name[0] in "vad" and name != "sdata") or (name in SOURCES and value >= VECTOR)
                 vector |= name.startswith("src") and value >= VECTOR
                 if (number & 0xFF if vector else number) == first and name in self.registers:
-                    return name, "h" if match[5] else count, ""
+                    kinds = "a" if match[1] == "a" else "s" if name in ("vdst", "sdst") and match[1] != "v" else ""
+                    return name, "h" if match[5] else count, kinds
+        if token == "exec" and values.get("vdst") == EXEC:
+            return "vdst", 2, "s"
         if token in ("vcc_lo", "vcc"):
             return "vcc", 0, ""
         if token == "off":
@@ -181,6 +197,10 @@ class Prober:
             )
         if token.isdigit() and "sdata" in self.places:
             return "sdata", 0, "i"
+        if (token.startswith("gpr_idx") or token == "0x2c") and "ssrc1" in self.places:
+            return "ssrc1", 0, "i"
+        if token.startswith("0x") and "imm" in self.places:
+            return "offset", 0, ""
         if token.startswith("sendmsg") and "ssrc0" in self.places:
             return "ssrc0", 0, "m"
         if token == "0" and self.form.name in ("MUBUF", "MTBUF"):
@@ -226,51 +246,57 @@ class Prober:
         halves = [len(re.findall(r"v\d+\.[lh]", line)) for line in (text, other)]
         return text.split()[0] == other.split()[0] and halves[0] == halves[1]
 
+    def no_literals(self) -> bool:
+        return self.form.words == 2 and not self.family.long_literals
+
     def flags(self, opcode, values, bits, size, text) -> str:
         flags = ""
         if size > 4 * self.form.words:
             return "L"
-        for flag, code in (("d", DPP16), ("l", LITERAL)):
+        for flag, code in (("d", DPP16), ("l", LITERAL), ("s", SDWA)):
+            if self.no_literals() or (flag == "s" and self.family.long_literals):
+                continue
             for source in ("src0", "src1", "src2", "ssrc0", "ssrc1", "srcx0"):
                 if source in values:
-                    follow = 0xFF00E400 << 32 * self.form.words if code == DPP16 else 0
+                    follow = {DPP16: 0xFF00E400, SDWA: 0x06060600, LITERAL: 0}[code] << 32 * self.form.words
                     longer, _ = self.llvm.text(self.encode(opcode, {**values, source: code}) | follow)
                     if longer == 4 * self.form.words + 4:
                         flags += flag
                         break
-        if "d" in flags and self.form.words == 1:
-            for flag, bit in (("n", 52), ("m", 54)):
-                code = self.encode(opcode, {**values, "src0": DPP16}) | 0xFF00E400 << 32 | 1 << bit
+        if self.form.words == 1 and ("d" in flags or "s" in flags):
+            source, word, signs = (DPP16, 0xFF00E400, (20, 22)) if "d" in flags else (SDWA, 0x06060600, (20, 28))
+            for flag, bit in zip("nm", signs, strict=True):
+                code = self.encode(opcode, {**values, "src0": source}) | (word | 1 << bit) << 32
                 flags += flag if self.llvm.text(code)[0] else ""
         if "offset0:" in self.llvm.text(bits | 0x105)[1]:
             flags += "2"
         return flags
 
 
-def rows(module, family: str):
-    processor = PROCESSORS[family]
-    llvm32 = Disassembler(processor)
-    llvm64 = Disassembler(processor, "+wavefrontsize64,-wavefrontsize32")
-    taken: dict[str, dict[int, str]] = {}
-    for form in (*module.FORMATS, *module.SECOND):
-        prober = Prober(module, llvm32, llvm64, form)
+def rows(family: Family):
+    """Format name, and its shapes: operands, fixed bits, their values, flags -> opcode -> mnemonic."""
+    llvm32, llvm64 = Disassembler(family.processor), Disassembler(family.processor, family.wide)
+    chosen: set[int] = set()
+    for form in (*family.formats, *family.second):
+        prober = Prober(family, llvm32, llvm64, form)
         shapes: dict[tuple[str, int, int, str], dict[int, str]] = defaultdict(dict)
         for opcode in range(1 << form.opcode[1]):
-            word = prober.encode(opcode, {})
-            if any(
-                other is not form
-                and len(other.prefix) > len(form.prefix)
-                and format(word & 0xFFFFFFFF, "032b").startswith(other.prefix)
-                for other in module.FORMATS
-            ) or (form.name == "VOP3" and opcode in taken["VOP3SD"]):
+            word = prober.encode(opcode, {}) & 0xFFFFFFFF
+            if _belongs_elsewhere(family, form, word) or word in chosen:
                 continue
             found = prober.probe(opcode)
-            if found is None or (form.name == "VOP3SD" and "sdst" not in found[0][0]):
-                continue
-            shape, mnemonic = found
-            shapes[shape][opcode] = mnemonic
-            taken.setdefault(form.name, {})[opcode] = mnemonic
-        yield form.name, shapes
+            if found is not None:
+                shape, mnemonic = found
+                shapes[shape][opcode] = mnemonic
+                if form.name in family.chosen:
+                    chosen.add(word)
+        yield form.name, shapes, prober.choices
+
+
+def _belongs_elsewhere(family: Family, form, word: int) -> bool:
+    """Whether a format with a longer prefix has the word."""
+    longer = [other.prefix for other in family.formats if len(other.prefix) > len(form.prefix)]
+    return any(f"{word:032b}".startswith(prefix) for prefix in longer)
 
 
 def wrapped(items: Iterator[str], indent: str) -> Iterator[str]:
@@ -283,14 +309,16 @@ def wrapped(items: Iterator[str], indent: str) -> Iterator[str]:
     yield line
 
 
-def render(module, family: str) -> str:
+def render(family: Family) -> str:
     lines = [
-        f'"""Forms of the operations of {PROCESSORS[family]}. Generated by tools/generate_target_tables.py."""',
+        f'"""Forms of the operations of {family.processor}. Generated by tools/generate_target_tables.py."""',
         "",
         "# format: rows of operands, unused bits, flags, and the mnemonics with these by opcode (see targets/form.py)",
         "FORMS = {",
     ]
-    for name, shapes in rows(module, family):
+    choices: dict[str, list[str]] = {}
+    for name, shapes, chosen in rows(family):
+        choices |= chosen
         lines.append(f'  "{name}": (')
         for (operands, mask, value, flags), mnemonics in shapes.items():
             lines.append(f'    ("{operands}", {mask:#x}, {value:#x}, "{flags}", {{')
@@ -298,15 +326,19 @@ def render(module, family: str) -> str:
             lines.append("    }),")
         lines.append("  ),")
     lines += ["}", "", "# hardware registers, messages and buffer formats by number", "NAMES = {"]
-    for kind, table in named(module, family):
+    for kind, table in named(family):
         lines += [f'  "{kind}": {{', *wrapped((f'{number}: "{text}"' for number, text in table.items()), "   "), "  },"]
+    lines += ["}", "", "# bits of op_sel in the order of the text, and the operations that show these", "HALVES = {"]
+    for places, mnemonics in choices.items():
+        if places:
+            lines += [f'  "{places}": (', *wrapped((f'"{text}"' for text in mnemonics), "   "), "  ),"]
     return "\n".join([*lines, "}", ""])
 
 
-def named(module, family: str) -> Iterator[tuple[str, dict[int, str]]]:
+def named(family: Family) -> Iterator[tuple[str, dict[int, str]]]:
     """What LLVM calls the values of some fields."""
-    llvm = Disassembler(PROCESSORS[family])
-    for kind, (bits, low, width, pattern) in module.NAMED.items():
+    llvm = Disassembler(family.processor)
+    for kind, (bits, low, width, pattern) in family.named.items():
         found = {}
         for number in range(1 << width):
             match = re.search(pattern, llvm.text(bits | number << low)[1])
@@ -317,5 +349,4 @@ def named(module, family: str) -> Iterator[tuple[str, dict[int, str]]]:
 
 if __name__ == "__main__":
     for family in sys.argv[1:]:
-        module = importlib.import_module(f"hipgraph_cb.virtual.isa.targets.{family}.formats")
-        (TARGETS / family / "tables_generated.py").write_text(render(module, family))
+        (TARGETS / family / "tables_generated.py").write_text(render(FAMILIES[family]))

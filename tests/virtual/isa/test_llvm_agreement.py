@@ -15,15 +15,25 @@ from hipgraph_cb.virtual.isa.core.instruction import UnknownInstruction
 from hipgraph_cb.virtual.isa.targets.processors import decoder_of
 from hipgraph_cb.virtual.isa.text.spelling import spelled
 
-PROCESSORS = ("gfx1100",)
+PROCESSORS = ("gfx1100", "gfx90a", "gfx950")
 # the device refuses these by name: their operands are not looked at
 OUTLINES = ("image_", "exp", "lds_", "v_interp_")
 # what LLVM reads although the hardware has no such instruction: a literal behind a DPP word; a scalar result or a
-# vector source that is a constant of the hardware
+# vector source that is a constant of the hardware; vector registers beyond the last; EXEC as the base of a load to LDS
 _LITERAL_AND_LANES = re.compile(r"_dpp .*(?<!row_mask:)(?<!bank_mask:)0x[0-9a-f]+(?!.*instid)")
+_ONLY_LLVM_READS = (
+    re.compile(r"\S+ src_"),
+    re.compile(
+        r"v_(readfirstlane|permlane64|swap|swaprel|movrel|wmma|s?mfma\w*|accvgpr\w*)\S* .*(null|src_|m0|exec|vcc)"
+    ),
+    re.compile(r".*:(25[6-9]|2[6-9]\d)\]"),
+    re.compile(r"global_load\S* .*exec.* lds|global_load_lds\S* .*exec"),
+    re.compile(r"\S+_f64_dpp "),
+)
+# what LLVM 22 does not read although LLVM 19 and the hardware do: another result of v_cmpx than EXEC, and results of
+# some atomics in accumulation registers
+_LLVM_19_READS = re.compile(r"v_cmpx_|(flat|global)_atomic_\w*f(16|32|64)$")
 _LOWER_HALF = re.compile(r"(?<=\d)\.l")
-_NO_RESULT = re.compile(r"\S+ src_")
-_ONLY_VECTORS = re.compile(r"v_(readfirstlane|permlane64|swap|swaprel|movrel|wmma)\S* .*(null|src_|m0|exec|vcc)")
 
 
 def samples(processor: str) -> Iterator[tuple[bytes, str | None]]:
@@ -34,9 +44,7 @@ def samples(processor: str) -> Iterator[tuple[bytes, str | None]]:
 
 
 def only_llvm_reads(text: str) -> bool:
-    return any(pattern.match(text) for pattern in (_NO_RESULT, _ONLY_VECTORS)) or (
-        _LITERAL_AND_LANES.search(text) is not None
-    )
+    return any(pattern.match(text) for pattern in _ONLY_LLVM_READS) or _LITERAL_AND_LANES.search(text) is not None
 
 
 @pytest.mark.parametrize("processor", PROCESSORS)
@@ -52,7 +60,11 @@ def test_what_llvm_calls_invalid_is_invalid_and_the_rest_has_its_size_and_text(p
         if instruction.mnemonic.startswith(OUTLINES):
             assert expected is None or expected.split()[0] == instruction.mnemonic
             continue
-        assert expected is not None, f"{code.hex()} {instruction}"
+        if expected is None:
+            assert processor.startswith("gfx9") and _LLVM_19_READS.match(instruction.mnemonic), (
+                f"{code.hex()} {instruction}"
+            )
+            continue
         assert (instruction.size, spelled(instruction, processor)) == (len(code), without_encoding(expected))
         compared += 1
     assert compared > 1000

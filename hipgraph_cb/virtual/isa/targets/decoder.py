@@ -5,14 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
-from hipgraph_cb.virtual.isa.core.instruction import DPP, LITERAL, Instruction, UnknownInstruction
-from hipgraph_cb.virtual.isa.targets.form import Form, Format, Rows, forms
+from hipgraph_cb.virtual.isa.core.instruction import DPP, LITERAL, SDWA, Instruction, UnknownInstruction
+from hipgraph_cb.virtual.isa.targets.form import Form, Format, Registers, Rows, forms
 from hipgraph_cb.virtual.isa.targets.soundness import (
     SOURCES,
     FirstWord,
     refuse_dpp,
     refuse_missing_operands,
     refuse_other_bits,
+    refuse_sdwa,
 )
 
 DPP8, DPP8_FETCH_INACTIVE = 233, 234
@@ -30,6 +31,30 @@ DPP16_FIELDS = (
     ("bank_mask", 24, 4),
     ("row_mask", 28, 4),
 )
+_SELECTORS = (
+    ("src0_sel", 16, 3),
+    ("src0_sext", 19, 1),
+    ("src0_neg", 20, 1),
+    ("src0_abs", 21, 1),
+    ("s0", 23, 1),
+    ("src1_sel", 24, 3),
+    ("src1_sext", 27, 1),
+    ("src1_neg", 28, 1),
+    ("src1_abs", 29, 1),
+    ("s1", 31, 1),
+)
+# the SDWA word of an operation with a vector result, and of a comparison
+SDWA_FIELDS = (
+    (
+        ("src0", 0, 8),
+        ("dst_sel", 8, 3),
+        ("dst_unused", 11, 2),
+        ("clamp", 13, 1),
+        ("omod", 14, 2),
+        *_SELECTORS,
+    ),
+    (("src0", 0, 8), ("sdst", 8, 7), ("sd", 15, 1), *_SELECTORS),
+)
 
 
 class Decoder:
@@ -39,8 +64,9 @@ class Decoder:
         targets: the processors whose code it reads.
         formats: in the order in which formats with the same prefix are tried.
         rows: of the generated tables, by format.
-        specials: source codes above 127 that are scalar registers.
+        registers: the scalar registers.
         controls: the DPP controls that there are.
+        eights: whether there is DPP among eight lanes.
     """
 
     def __init__(
@@ -49,11 +75,12 @@ class Decoder:
         formats: tuple[Format, ...],
         rows: Mapping[str, Rows],
         *,
-        specials: Iterable[int],
+        registers: Registers,
         controls: Iterable[int],
+        eights: bool = True,
     ) -> None:
         self.targets = frozenset(targets)
-        self._specials, self._controls = frozenset(specials), frozenset(controls)
+        self._registers, self._controls, self._eights = registers, frozenset(controls), eights
         self.forms = {name: forms(table) for name, table in rows.items()}
         self.formats = formats
         self._by_prefix = _by_prefix(formats)
@@ -84,13 +111,18 @@ class Decoder:
         bits = _read(code, offset, kind.words, word)
         fields = _fields(kind, bits)
         refuse_other_bits(form, bits, fields, word)
-        refuse_missing_operands(form.operands, fields, self._specials, word)
+        refuse_missing_operands(form.operands, fields, self._registers, word)
+        if fields.get("lds") and fields.get("acc"):
+            word.refuse(f"({form.mnemonic}) can't load into LDS and accumulation registers")
         second = self._second(bits, fields, word) if kind.name == "VOPD" else None
-        follows = _what_follows(form, fields, second, word)
+        follows = self._what_follows(form, fields, second, word)
         extra = _read(code, offset + 4 * kind.words, 1, word) if follows else None
         dpp = _dpp(fields["src0"], extra) if extra is not None and follows == "dpp" else None
         if dpp is not None:
             refuse_dpp(kind, form, fields, dpp, self._controls, word)
+        sdwa = _extract(SDWA_FIELDS[kind.name == "VOPC"], extra) if extra is not None and follows == "sdwa" else None
+        if sdwa is not None:
+            refuse_sdwa(form, sdwa, word)
         literal = extra if follows == "literal" else None
         size = 4 * kind.words + (0 if extra is None else 4)
         words = tuple(int.from_bytes(code[offset + at : offset + at + 4], "little") for at in range(0, size, 4))
@@ -104,6 +136,7 @@ class Decoder:
             literal,
             words,
             dpp,
+            sdwa,
             operands=form.operands,
             parts=parts,
         )
@@ -115,8 +148,28 @@ class Decoder:
             word.refuse(f"has no second operation {fields['opy']}")
         refuse_other_bits(form, bits, fields, word)
         fields["vdsty"] = fields["vdsty"] << 1 | ~fields["vdstx"] & 1
-        refuse_missing_operands(form.operands, fields, self._specials, word)
+        refuse_missing_operands(form.operands, fields, self._registers, word)
         return form
+
+    def _what_follows(self, form: Form, fields: Mapping[str, int], second: Form | None, word: FirstWord) -> str | None:
+        """What the word behind the instruction is, if one belongs to it."""
+        operands = form.operands if second is None else (*form.operands, *second.operands)
+        sources = [
+            fields[part.field] for part in operands if part.field in SOURCES and part.kinds[:1] not in ("m", "i")
+        ]
+        lanes = [source for source in sources if source in (DPP, DPP8, DPP8_FETCH_INACTIVE)]
+        if lanes:
+            others = fields.get("src0") not in lanes or len(lanes) > 1 or LITERAL in sources
+            if "d" not in form.flags or others or (lanes[0] != DPP and not self._eights):
+                word.refuse(f"({form.mnemonic}) can't take a source from another lane so")
+            return "dpp"
+        if "s" in form.flags and fields.get("src0") == SDWA:
+            return "sdwa"
+        if SDWA in sources:
+            word.refuse(f"({form.mnemonic}) can't take a part of a source so")
+        if "L" in form.flags or (second is not None and "L" in second.flags) or LITERAL in sources:
+            return "literal"
+        return "addresses" if fields.get("nsa") else None
 
 
 def _by_prefix(formats: tuple[Format, ...]) -> tuple[tuple[Format, ...], ...]:
@@ -139,23 +192,13 @@ def _fields(kind: Format, bits: int) -> dict[str, int]:
     return fields
 
 
-def _what_follows(form: Form, fields: Mapping[str, int], second: Form | None, word: FirstWord) -> str | None:
-    """What the word behind the instruction is, if one belongs to it."""
-    operands = form.operands if second is None else (*form.operands, *second.operands)
-    sources = [fields[part.field] for part in operands if part.field in SOURCES and part.kinds[:1] != "m"]
-    lanes = [source for source in sources if source in (DPP, DPP8, DPP8_FETCH_INACTIVE)]
-    if lanes:
-        if "d" not in form.flags or fields.get("src0") not in lanes or len(lanes) > 1 or LITERAL in sources:
-            word.refuse(f"({form.mnemonic}) can't take a source from another lane so")
-        return "dpp"
-    if "L" in form.flags or (second is not None and "L" in second.flags) or LITERAL in sources:
-        return "literal"
-    return "addresses" if fields.get("nsa") else None
+def _extract(fields: tuple[tuple[str, int, int], ...], word: int) -> dict[str, int]:
+    return {name: word >> low & (1 << width) - 1 for name, low, width in fields}
 
 
 def _dpp(source: int, word: int) -> dict[str, int]:
     if source == DPP:
-        return {name: word >> low & (1 << width) - 1 for name, low, width in DPP16_FIELDS}
+        return _extract(DPP16_FIELDS, word)
     return {"src0": word & 0xFF, "dpp8": word >> 8, "fi": int(source == DPP8_FETCH_INACTIVE)}
 
 

@@ -82,3 +82,23 @@ def _operands(text: str) -> Iterator[Operand]:
         registers, _, kinds = rest.partition(":")
         half = registers == "h"
         yield Operand(name, 1 if half else int(registers), half, kinds)
+
+
+@dataclass(frozen=True)
+class Registers:
+    """Which scalar registers a family has.
+
+    Attributes:
+        general: how many general ones there are, from 0 on; `in_fours` for operands of four and more.
+        pairs: other registers that may be taken for two.
+        no_base: as a scalar address this code means that there is none; `m0` is the register of this name.
+        constants: source codes above 127 that read as scalar registers; `no_pairs` are not for 64 bits.
+    """
+
+    general: int
+    in_fours: int
+    pairs: frozenset[int]
+    no_base: int
+    m0: int
+    constants: frozenset[int]
+    no_pairs: frozenset[int]

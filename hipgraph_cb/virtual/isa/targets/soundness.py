@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import NoReturn
 
-from hipgraph_cb.virtual.isa.core.instruction import DPP, LITERAL, VGPR_BASE, Operand, UnknownInstruction
-from hipgraph_cb.virtual.isa.targets.form import Form, Format
+from hipgraph_cb.virtual.isa.core.instruction import DPP, LITERAL, SDWA, VGPR_BASE, Operand, UnknownInstruction
+from hipgraph_cb.virtual.isa.targets.form import Form, Format, Registers
 
 SOURCES = frozenset({"src0", "src1", "src2", "ssrc0", "ssrc1", "srcx0", "srcy0", "soffset"})
 # newer compilers put the constant 0 into a source that an operation does not have, older ones zero bits
@@ -15,13 +15,14 @@ UNUSED_SOURCE = 0x80
 DPP8 = (233, 234)
 _UNUSED_SOURCES = {"src1": 41, "src2": 50}
 # operands that are a number in a field: an immediate or a message
-_CONSTANTS = ("i", "m")
+CONSTANTS = ("i", "m")
 _SCALARS = frozenset({"sdst", "sdata", "sbase", "srsrc", "saddr", "ssamp"})
-_VCC, _FIRST_TRAP, _NULL, _M0, _EXEC, _EXEC_HI = 106, 108, 124, 125, 126, 127
-_TRAPS = 16
+_FIRST_TRAP, _LAST_TRAP, _EXEC, _EXEC_HI = 108, 123, 126, 127
 _LDS_DIRECT = 254
-# what is no pair of registers
-_NO_PAIRS = (231, _LDS_DIRECT)
+_VECTOR_COUNT = 256
+_VECTORS = frozenset({"vdst", "vsrc1", "data", "data0", "data1", "vdata"})
+# the last selector of a part of a register, and the last way to treat the rest of the result
+_WHOLE, _PRESERVED = 6, 2
 
 
 @dataclass(frozen=True)
@@ -50,53 +51,68 @@ def refuse_other_bits(form: Form, bits: int, fields: Mapping[str, int], word: Fi
 
 
 def refuse_missing_operands(
-    operands: tuple[Operand, ...], fields: Mapping[str, int], specials: frozenset[int], word: FirstWord
+    operands: tuple[Operand, ...], fields: Mapping[str, int], registers: Registers, word: FirstWord
 ) -> None:
     """Refuse an instruction that names a scalar register that there is not, or a source that it can't read."""
     for operand in operands:
         value = fields.get(operand.field)
-        if value is None or operand.kinds[:1] in _CONSTANTS:
+        if value is None or operand.kinds[:1] in CONSTANTS:
             continue
         is_source = operand.field in SOURCES
-        if is_source and _kind(operand.field, value, specials) not in operand.kinds:
+        if is_source and _kind(operand.field, value, registers) not in operand.kinds:
             word.refuse(f"can't have {value} as {operand.field}")
+        _refuse_vectors_beyond_the_last(operand, value, is_source, word)
         scalar = value < 128 if is_source else operand.field in _SCALARS or "s" in operand.kinds
-        if (is_source and operand.registers != 1 and value in _NO_PAIRS) or (scalar and not _exists(operand, value)):
+        no_pair = is_source and operand.registers != 1 and value in registers.no_pairs
+        if no_pair or (scalar and not _exists(operand, value, registers)):
             word.refuse(f"can't have scalar register {value} as {operand.field}")
 
 
-def _kind(field: str, code: int, specials: frozenset[int]) -> str:
+def _refuse_vectors_beyond_the_last(operand: Operand, value: int, is_source: bool, word: FirstWord) -> None:
+    is_vector = value >= VGPR_BASE if is_source else operand.field in _VECTORS and operand.kinds[:1] != "s"
+    first = value & 0xFF
+    if is_vector and first + operand.registers > _VECTOR_COUNT:
+        word.refuse(f"names {operand.registers} vector registers from number {first} on")
+
+
+def _kind(field: str, code: int, registers: Registers) -> str:
     """The kind of a source, as `Operand.kinds` has it."""
-    if code >= VGPR_BASE or code in (DPP, *DPP8):
+    if code >= VGPR_BASE or code in (DPP, SDWA, *DPP8):
         return "v"
-    if code < 128 or code in specials or (code == _LDS_DIRECT and field.startswith("src")):
+    if code < 128 or (code in registers.constants and (code != _LDS_DIRECT or field.startswith("src"))):
         return "s"
     if code <= 208 or 240 <= code <= 248:
         return "c"
     return "l" if code == LITERAL else "none"
 
 
-def _exists(operand: Operand, code: int) -> bool:
+def _exists(operand: Operand, code: int, registers: Registers) -> bool:
     """Whether as many scalar registers as the operand has start at `code`."""
     count = operand.registers
-    if code > _EXEC_HI:
+    if operand.field == "saddr" and code == registers.no_base:
+        return True
+    if code > _EXEC_HI or (code >= _EXEC and (operand.field == "sdata" or _is_mask(operand))):
         return False
-    if operand.field == "sdata" or (operand.field == "src2" and count == 0):
-        last = _M0 if operand.field == "sdata" and count == 1 else _EXEC
-        if code >= last:
-            return False
+    if operand.field == "sdata" and count == 1 and code == registers.m0:
+        return False
     if operand.field == "saddr":
-        return code != _EXEC_HI if count == 1 else _fits(count, code) and code != _EXEC
-    return count < 2 or _fits(count, code)
+        return code != _EXEC_HI if count == 1 else _fits(count, code, registers) and code != _EXEC
+    return count < 2 or _fits(count, code, registers)
 
 
-def _fits(count: int, code: int) -> bool:
-    if code < _VCC:
-        return code - code % min(count, 4) + count <= _VCC
-    if _FIRST_TRAP <= code < _NULL:
+def _is_mask(operand: Operand) -> bool:
+    """Whether a source is a mask of lanes, which EXEC can't be."""
+    return operand.field == "src2" and operand.kinds == "s"
+
+
+def _fits(count: int, code: int, registers: Registers) -> bool:
+    """Whether the aligned registers in which LLVM finds an operand of several are all there."""
+    if code < registers.general:
+        return code - code % min(count, 4) + count <= (registers.general if count == 2 else registers.in_fours)
+    if _FIRST_TRAP <= code <= _LAST_TRAP:
         first = code - _FIRST_TRAP
-        return first - first % min(count, 4) + count <= _TRAPS
-    return code == _NULL or (count == 2 and code in (_VCC, _EXEC))
+        return first - first % min(count, 4) + count <= _LAST_TRAP - _FIRST_TRAP + 1
+    return code in registers.pairs and (count == 2 or code == registers.no_base)
 
 
 def refuse_dpp(
@@ -112,6 +128,21 @@ def refuse_dpp(
         word.refuse(f"({form.mnemonic}) has DPP control {dpp['dpp_ctrl']:#x}")
     if form.mnemonic.startswith("v_fma_mix") and fields["src1"] < VGPR_BASE:
         word.refuse(f"({form.mnemonic}) needs a vector register beside a source from another lane")
+    if kind.words == 1:
+        refuse_signs(form, dpp, word)
+
+
+def refuse_signs(form: Form, second: Mapping[str, int], word: FirstWord) -> None:
+    """Refuse a second word with a sign that its instruction lacks."""
     for source, flag in (("src0", "n"), ("src1", "m")):
-        if kind.words == 1 and flag not in form.flags and (dpp.get(f"{source}_neg") or dpp.get(f"{source}_abs")):
+        if flag not in form.flags and (second.get(f"{source}_neg") or second.get(f"{source}_abs")):
             word.refuse(f"({form.mnemonic}) has no sign of {source}")
+
+
+def refuse_sdwa(form: Form, sdwa: Mapping[str, int], word: FirstWord) -> None:
+    """Refuse an SDWA word with a selector or a scalar result that there is not."""
+    used = {operand.field for operand in form.operands}
+    selectors = ["src0_sel"] + ["src1_sel"] * ("vsrc1" in used) + ["dst_sel"] * ("dst_sel" in sdwa)
+    if any(sdwa[selector] > _WHOLE for selector in selectors) or sdwa.get("dst_unused", 0) > _PRESERVED:
+        word.refuse(f"({form.mnemonic}) selects a part of a register that there is not")
+    refuse_signs(form, sdwa, word)

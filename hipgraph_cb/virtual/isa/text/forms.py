@@ -9,7 +9,10 @@ from hipgraph_cb.virtual.isa.core.instruction import Instruction
 from hipgraph_cb.virtual.isa.text.memory_forms import buffer_memory, local_memory, scalar_memory, segment_memory
 from hipgraph_cb.virtual.isa.text.names import Names
 from hipgraph_cb.virtual.isa.text.operand_text import SOURCE_BIT, operand_text
+from hipgraph_cb.virtual.isa.text.second_words import lanes, parts
 
+_FIRST_HEXADECIMAL = 10
+_SIGNED_MATRIX = re.compile(r"v_mfma_f64_\d+x\d+x\d+_")
 _WITHOUT_HALVES = re.compile(r"v_wmma_(f32|i32)_")
 
 
@@ -33,38 +36,39 @@ def _part(part: Instruction, names: Names, wave_size: int) -> str:
 
 def _plain(instruction: Instruction, names: Names, wave_size: int) -> _Printed:
     operands = [operand_text(instruction, operand, names, wave_size) for operand in instruction.operands]
-    return operands, _modifiers(instruction)
+    return operands, _modifiers(instruction, names)
 
 
-def _modifiers(instruction: Instruction) -> list[str]:
+def _modifiers(instruction: Instruction, names: Names) -> list[str]:
     fields = instruction.fields
     flags: list[str] = []
+    if instruction.mnemonic.startswith("v_accvgpr_"):
+        return []
     if instruction.format == "VOP3P":
         flags += _packed(instruction)
     elif fields.get("op_sel"):
-        flags += _chosen_halves(instruction)
-    if fields.get("clamp"):
+        flags += _chosen_halves(instruction, names)
+    if instruction.mnemonic.startswith("v_bitop3_"):
+        table = fields["omod"] << 6 | fields["abs"] << 3 | fields["neg"]
+        return [*flags, *([f"bitop3:{table if table < _FIRST_HEXADECIMAL else hex(table)}"] if table else [])]
+    modified = fields if instruction.sdwa is None else instruction.sdwa
+    if modified.get("clamp"):
         flags.append("clamp")
-    flags.append(("", "mul:2", "mul:4", "div:2")[fields.get("omod", 0)])
+    if instruction.format == "MFMA":
+        flags += _matrix_modifiers(instruction)
+    flags.append(("", "mul:2", "mul:4", "div:2")[modified.get("omod", 0)])
     if "wait_exp" in fields:
         flags.append(f"wait_exp:{fields['wait_exp']}")
-    return flags + list(_dpp(instruction))
+    return [*flags, *lanes(instruction, names), *parts(instruction)]
 
 
-def _chosen_halves(instruction: Instruction) -> list[str]:
-    """The halves that the long encoding chooses: a bit for each source, then one for the result."""
-    value, operands = instruction.fields["op_sel"], instruction.operands
-    if instruction.mnemonic.startswith("v_permlane"):
-        return [_bits("op_sel", [value & 1, value >> 1 & 1])]
-    if not any(operand.half for operand in operands) or instruction.mnemonic == "v_cndmask_b16":
-        return []
-    sources = sum(operand.field in SOURCE_BIT for operand in operands)
-    if instruction.mnemonic.startswith("v_dot2_"):
-        value &= ~3  # packed sources have no half to choose
-    places = [*range(3 if instruction.mnemonic.startswith("v_fmac_") else sources)]
-    if operands[0].field == "vdst" and not (operands[0].registers == 0 and instruction.dpp is not None):
-        places.append(3)
-    return [_bits("op_sel", [value >> place & 1 for place in places])]
+def _chosen_halves(instruction: Instruction, names: Names) -> list[str]:
+    """The halves of registers that the long encoding chooses."""
+    value, places = instruction.fields["op_sel"], names.halves.get(instruction.mnemonic, "")
+    if instruction.dpp is not None and instruction.mnemonic.startswith("v_cmp"):
+        places = places.rstrip("-")
+    bits = [0 if place == "-" else value >> int(place) & 1 for place in places]
+    return [_bits("op_sel", bits)] if any(bits) or "-" in places else []
 
 
 def _bits(name: str, bits: list[int]) -> str:
@@ -86,28 +90,14 @@ def _packed(instruction: Instruction) -> Iterator[str]:
             yield _bits(name, [value >> index & 1 for index in range(number)])
 
 
-def _dpp(instruction: Instruction) -> Iterator[str]:
-    fields = instruction.dpp
-    if fields is None:
-        return
-    if "dpp8" in fields:
-        yield f"dpp8:[{','.join(str(fields['dpp8'] >> 3 * index & 7) for index in range(8))}]"
-    else:
-        yield dpp_control(fields["dpp_ctrl"])
-        yield f"row_mask:{fields['row_mask']:#x} bank_mask:{fields['bank_mask']:#x}"
-        if fields["bound_ctrl"]:
-            yield "bound_ctrl:1"
-    if fields["fi"]:
-        yield "fi:1"
-
-
-def dpp_control(control: int) -> str:
-    if control < 0x100:
-        return f"quad_perm:[{','.join(str(control >> 2 * index & 3) for index in range(4))}]"
-    if control in (0x140, 0x141):
-        return ("row_mirror", "row_half_mirror")[control - 0x140]
-    name = {0x10: "row_shl", 0x11: "row_shr", 0x12: "row_ror", 0x15: "row_share", 0x16: "row_xmask"}[control >> 4]
-    return f"{name}:{control & 15}"
+def _matrix_modifiers(instruction: Instruction) -> list[str]:
+    fields = instruction.fields
+    flags = [f"{name}:{fields[name]}" for name in ("cbsz", "abid") if fields[name]]
+    if not fields["blgp"]:
+        return flags
+    if _SIGNED_MATRIX.match(instruction.mnemonic):
+        return [*flags, _bits("neg", [fields["blgp"] >> index & 1 for index in range(3)])]
+    return [*flags, f"blgp:{fields['blgp']}"]
 
 
 _PRINTERS: dict[str, Callable[[Instruction, Names, int], _Printed]] = {

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from hipgraph_cb.virtual.isa.core.instruction import Instruction
-from hipgraph_cb.virtual.isa.targets.gfx11.tables_generated import NAMES
+from hipgraph_cb.virtual.isa.targets.gfx11.tables_generated import HALVES, NAMES
 from hipgraph_cb.virtual.isa.text import forms
-from hipgraph_cb.virtual.isa.text.names import Names
+from hipgraph_cb.virtual.isa.text.names import Names, by_mnemonic
 
 _NAMES = Names(
     special={
@@ -32,6 +32,10 @@ _NAMES = Names(
     first_trap=108,
     null=124,
     tables=NAMES,
+    halves=by_mnemonic(HALVES),
+    cache=("glc", "slc", "dlc"),
+    returns="glc",
+    counters={"vmcnt": ((10, 6),), "expcnt": ((0, 3),), "lgkmcnt": ((4, 6),)},
 )
 
 

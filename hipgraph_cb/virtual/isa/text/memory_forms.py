@@ -2,31 +2,47 @@
 
 from __future__ import annotations
 
-from hipgraph_cb.virtual.isa.core.instruction import Instruction, Operand
+import re
+
+from hipgraph_cb.virtual.isa.core.instruction import Instruction
 from hipgraph_cb.virtual.isa.text.names import Names
 from hipgraph_cb.virtual.isa.text.operand_text import operand_text
 from hipgraph_cb.virtual.isa.text.register_names import vector
 
+_NO_BASE = 0x7F
+_CACHED_SCALAR = ("s_load", "s_store", "s_buffer", "s_scratch", "s_atomic")
+_PAIRED = re.compile(r"ds_(\w+_2addr_|(read|write|wrxchg)2)")
 Printed = tuple[list[str], list[str]]
-_CACHE = ("glc", "slc", "dlc")
 
 
 def scalar_memory(instruction: Instruction, names: Names, wave_size: int) -> Printed:
     fields = instruction.fields
     operands = [
-        _distance(instruction, part, names) if part.field == "soffset" else operand_text(instruction, part, names, 32)
+        _distance(instruction, names)
+        if part.field in ("soffset", "offset")
+        else operand_text(instruction, part, names, wave_size)
         for part in instruction.operands
     ]
-    return operands, [name for name in ("glc", "dlc") if fields[name]]
+    cached = instruction.mnemonic.startswith(_CACHED_SCALAR)
+    return operands, [name for name in dict.fromkeys(("glc", *names.cache)) if fields.get(name) and cached]
 
 
-def _distance(instruction: Instruction, operand: Operand, names: Names) -> str:
+def _distance(instruction: Instruction, names: Names) -> str:
     """The scalar offset, the immediate one, or both."""
-    register, offset = instruction.fields["soffset"], instruction.fields["offset"]
-    scalar = operand_text(instruction, operand, names, 32)
-    if not offset:
-        return scalar
-    return f"{offset:#x}" if register == names.null else f"{scalar} offset:{offset:#x}"
+    fields = instruction.fields
+    offset = fields["offset"]
+    if "imm" not in fields:
+        scalar, number = fields["soffset"], offset if offset or fields["soffset"] == names.null else None
+        if scalar == names.null:
+            return f"{number:#x}" if number else names.scalar(scalar, 1)
+        return _both(names.scalar(scalar, 1), number)
+    if not fields["soffset_en"]:
+        return f"{offset:#x}" if fields["imm"] else names.scalar(offset & 0x7F, 1)
+    return _both(names.scalar(fields["soffset"], 1), offset if fields["imm"] else None)
+
+
+def _both(scalar: str, offset: int | None) -> str:
+    return scalar if offset is None else f"{scalar} offset:{offset:#x}"
 
 
 def local_memory(instruction: Instruction, names: Names, wave_size: int) -> Printed:
@@ -34,13 +50,14 @@ def local_memory(instruction: Instruction, names: Names, wave_size: int) -> Prin
     operands = [operand_text(instruction, operand, names, wave_size) for operand in instruction.operands]
     first, second = fields["offset0"], fields["offset1"]
     offset = first | second << 8
-    if "2addr" in mnemonic:
+    if _PAIRED.match(mnemonic):
         flags = [f"offset{index}:{value}" for index, value in enumerate((first, second)) if value]
     elif mnemonic == "ds_swizzle_b32":
         flags = [f"offset:{_swizzle(offset)}"] if offset else []
     else:
         flags = [f"offset:{offset}"] if offset else []
-    return operands, flags + (["gds"] if fields.get("gds") else [])
+    shown = fields.get("gds") and (names.null is not None or mnemonic.startswith("ds_gws"))
+    return operands, flags + (["gds"] if shown else [])
 
 
 def _swizzle(offset: int) -> str:
@@ -72,12 +89,14 @@ def _bit_masks(keep: int, fill: int, flip: int) -> str:
 
 def segment_memory(instruction: Instruction, names: Names, wave_size: int) -> Printed:
     fields = instruction.fields
-    scalar_base = instruction.format != "FLAT" and fields["saddr"] != names.null
+    no_base = _NO_BASE if names.null is None else names.null
+    scalar_base = instruction.format != "FLAT" and fields["saddr"] != no_base
+    to_lds = fields.get("lds", 0)
     operands = []
     for operand in instruction.operands:
-        if operand.kinds == "g" and not fields["glc"]:
+        if operand.field == "vdst" and (to_lds or (operand.kinds == "g" and not fields[names.returns])):
             continue
-        if operand.field == "addr" and instruction.format == "SCRATCH" and not fields["sve"]:
+        if operand.field == "addr" and _has_no_vector(instruction, scalar_base):
             operands.append("off")
         elif operand.field == "addr" and instruction.format == "GLOBAL" and scalar_base:
             operands.append(vector(fields["addr"], 1))
@@ -85,27 +104,45 @@ def segment_memory(instruction: Instruction, names: Names, wave_size: int) -> Pr
             operands.append("off")
         else:
             operands.append(operand_text(instruction, operand, names, wave_size))
-    offset = [f"offset:{fields['offset']}"] if fields["offset"] else []
-    return operands, offset + [name for name in _CACHE if fields[name]]
+    flags = [f"offset:{fields['offset']}"] if fields["offset"] else []
+    return operands, flags + [name for name in names.cache if fields[name]] + ["lds"] * to_lds
+
+
+def _has_no_vector(instruction: Instruction, scalar_base: bool) -> bool:
+    """Whether an address in private memory has no vector part; older targets have one part or the other."""
+    if instruction.format != "SCRATCH":
+        return False
+    return not instruction.fields["sve"] if "sve" in instruction.fields else scalar_base
 
 
 def buffer_memory(instruction: Instruction, names: Names, wave_size: int) -> Printed:
     fields = instruction.fields
     if not instruction.operands:
-        return [], []
+        return [], [name for name in names.cache if name.startswith("sc") and fields[name] and names.cache[0] == "sc0"]
     addressed = fields["offen"] + fields["idxen"]
+    to_lds = fields.get("lds", 0)
     operands = []
     for operand in instruction.operands:
         if operand.field == "vaddr":
             operands.append(vector(fields["vaddr"], addressed) if addressed else "off")
-        elif operand.field == "vdata" and fields["tfe"]:
+        elif operand.field == "vdata" and to_lds:
+            continue
+        elif operand.field == "vdata" and fields.get("tfe"):
             operands.append(vector(fields["vdata"], operand.registers + 1))
         else:
             operands.append(operand_text(instruction, operand, names, wave_size))
     flags = _format(fields["format"], names) if "format" in fields else []
+    flags += _data_format(fields["dfmt"], fields["nfmt"], names) if "dfmt" in fields else []
     flags += [name for name in ("idxen", "offen") if fields[name]]
     flags += [f"offset:{fields['offset']}"] if fields["offset"] else []
-    return operands, flags + [name for name in (*_CACHE, "tfe") if fields[name]]
+    flags += [name for name in (*names.cache, "tfe") if fields.get(name)]
+    return operands, flags + ["lds"] * to_lds
+
+
+def _data_format(data: int, number: int, names: Names) -> list[str]:
+    parts = [f"BUF_DATA_FORMAT_{names.tables['dfmt'].get(data, '8')}"] if data != 1 else []
+    parts += [f"BUF_NUM_FORMAT_{names.tables['nfmt'].get(number, 'UNORM')}"] if number else []
+    return [f"format:[{','.join(parts)}]"] if parts else []
 
 
 def _format(value: int, names: Names) -> list[str]:

@@ -18,6 +18,13 @@ class Names:
         first_trap: the code of ttmp0.
         null: the code of the register that reads as nothing.
         tables: generated: "hwreg", "sendmsg" and "format", each by number.
+        halves: operation of the long encoding -> the bits of op_sel in the order of its text, "-" where that is 0.
+        cache: the bits of a memory instruction's cache policy, in the order of the text.
+        returns: that of them with which an atomic returns what was there.
+        counters: what s_waitcnt waits for -> lowest bit and width of each of its parts.
+        messages_have_operations: whether s_sendmsg has an operation and a stream beside the message.
+        row_shared: the DPP control with which a row reads one of its lanes.
+        fetches_inactive: whether a DPP word says if lanes that are not active are read.
     """
 
     special: Mapping[int, str]
@@ -25,6 +32,13 @@ class Names:
     first_trap: int
     null: int | None = None
     tables: Mapping[str, Mapping[int, str]] = field(default_factory=dict)
+    halves: Mapping[str, str] = field(default_factory=dict)
+    cache: tuple[str, ...] = ()
+    returns: str = ""
+    counters: Mapping[str, tuple[tuple[int, int], ...]] = field(default_factory=dict)
+    messages_have_operations: bool = False
+    row_shared: str = "row_share"
+    fetches_inactive: bool = True
 
     def scalar(self, code: int, count: int) -> str:
         """`count` registers from `code` on; as LLVM does, those that start between two aligned ones as the lower."""
@@ -37,3 +51,8 @@ class Names:
             return f"{letter}{first}"
         first -= first % min(count, 4)
         return f"{letter}[{first}:{first + count - 1}]"
+
+
+def by_mnemonic(halves: Mapping[str, tuple[str, ...]]) -> dict[str, str]:
+    """`Names.halves` from the generated table."""
+    return {mnemonic: places for places, mnemonics in halves.items() for mnemonic in mnemonics}

@@ -12,8 +12,15 @@ from hipgraph_cb.virtual.isa.text.register_names import vector
 _CONSTANTS = ("0.5", "-0.5", "1.0", "-1.0", "2.0", "-2.0", "4.0", "-4.0")
 _HALF_CONSTANTS = (0x3800, 0xB800, 0x3C00, 0xBC00, 0x4000, 0xC000, 0x4400, 0xC400, 0x3118)
 _TYPE = re.compile(r"_((?:bf|[fiub])\d+)(?=_|$)")
-_INTEGER_LATER = re.compile(r"v_(cmpx?_class_f(32|64)|ldexp_f\d+|trig_preop_|cvt_pk_u8_)")
-_NUMBERS = frozenset({"i16", "u16", "b16", "i8", "u8", "i32", "u32", "b32", "i64", "u64", "b64"})
+_INTEGER_LATER = re.compile(r"v_(cmpx?_class_f(32|64)|ldexp_f\d+|trig_preop_|cvt_pk_u8_|cvt_pkaccum_)")
+_NEVER = re.compile(r"(?!)")
+# packed small floats have no sign to change, nor have random bits
+_INTEGER_PLACES = {
+    "src0": re.compile(r"v_cvt_scalef32_\w*_(fp|bf)[468]$"),
+    "src1": re.compile(r"v_cvt_(scalef32_)?sr_"),
+}
+_SHORT = re.compile(r"v_fma_mix|v_(?!pk|dot|sat|mad_[iu]32|sad)\w*([iub]|(?<!b)f)16$")
+_NUMBERS = frozenset({"i16", "u16", "b16", "i8", "u8", "i32", "u32", "b32", "i64", "u64", "b64", "i4", "u4"})
 HALF_BIT = {"src0": 0, "src1": 1, "src2": 2, "vdst": 3}
 SOURCE_BIT = {"src0": 0, "src1": 1, "vsrc1": 1, "src2": 2}
 _VCC = 106
@@ -24,7 +31,8 @@ def operand_text(instruction: Instruction, operand: Operand, names: Names, wave_
     """One operand; lane masks have a register for each 32 lanes of `wave_size`."""
     count = operand.registers or wave_size // 32
     if operand.field == "vcc":
-        return names.scalar(_VCC, count)
+        given = instruction.sdwa is not None and instruction.sdwa.get("sd") and operand is instruction.operands[0]
+        return names.scalar((instruction.sdwa or {})["sdst"] if given else _VCC, count)
     if operand.field == "literal":
         return f"{instruction.literal or 0:#x}"
     value = instruction.fields[operand.field]
@@ -36,9 +44,25 @@ def operand_text(instruction: Instruction, operand: Operand, names: Names, wave_
         return _signed(instruction, operand, _source(instruction, operand, value, count, names))
     if operand.field in _SCALAR_FIELDS or "s" in operand.kinds:
         return names.scalar(value, count)
-    return _half(instruction, operand, value) if operand.half else vector(value, count)
+    if operand.half:
+        return _half(instruction, operand, value)
+    return vector(value, count, _accumulates(instruction, operand))
 
 
+def _accumulates(instruction: Instruction, operand: Operand) -> bool:
+    """Whether the operand is in the accumulation registers."""
+    fields = instruction.fields
+    if operand.kinds[:1] == "a":
+        return True
+    if instruction.format == "MFMA":
+        if operand.field in ("src0", "src1"):
+            return bool(fields["acc"] >> SOURCE_BIT[operand.field] & 1)
+        return bool(fields["acc_cd"]) and (operand.field == "vdst" or "smfmac" not in instruction.mnemonic)
+    is_data = operand.field in _DATA or instruction.mnemonic.startswith("ds_gws_")
+    return bool(fields.get("acc")) and is_data
+
+
+_DATA = frozenset({"vdst", "data", "data0", "data1", "vdata"})
 _SCALAR_FIELDS = frozenset({"sdst", "sdata", "sbase", "srsrc", "saddr", "ssamp"})
 
 
@@ -51,15 +75,23 @@ def _half(instruction: Instruction, operand: Operand, register: int) -> str:
 
 
 def _source(instruction: Instruction, operand: Operand, code: int, count: int, names: Names) -> str:
-    if operand.field == "src0" and instruction.dpp is not None:
-        register = instruction.dpp["src0"]
-        return _half(instruction, operand, register) if operand.half else vector(register, count)
-    if operand.field == "vsrc1" or code >= VGPR_BASE:
-        register = code if operand.field == "vsrc1" else code - VGPR_BASE
-        return _half(instruction, operand, register) if operand.half else vector(register, count)
+    second = instruction.sdwa or {}
+    if operand.field == "src0" and (instruction.dpp is not None or instruction.sdwa is not None):
+        register = (instruction.dpp or second)["src0"]
+        code = register if second.get("s0") else VGPR_BASE + register
+    elif operand.field == "vsrc1" and not second.get("s1"):
+        code = VGPR_BASE + code
+    if code >= VGPR_BASE:
+        if operand.half:
+            return _half(instruction, operand, code - VGPR_BASE)
+        return vector(code - VGPR_BASE, count, _accumulates(instruction, operand))
     if code == LITERAL:
         return _literal(instruction, operand)
-    if operand.half and 240 <= code <= 248 and _is_integer(instruction, operand):
+    if (
+        240 <= code <= 248
+        and _is_integer(instruction, operand)
+        and (operand.half or _SHORT.match(instruction.mnemonic))
+    ):
         return f"{_HALF_CONSTANTS[code - 240]:#x}"
     if 128 <= code <= 192:
         return str(code - 128)
@@ -67,14 +99,14 @@ def _source(instruction: Instruction, operand: Operand, code: int, count: int, n
         return str(192 - code)
     if 240 <= code <= 247:
         return _CONSTANTS[code - 240]
-    if code == 248 and count == 2:
+    if code == 248 and count == 2 and not instruction.mnemonic.startswith("v_pk_"):
         return "0.15915494309189532"
     return names.scalar(code, count)
 
 
 def _literal(instruction: Instruction, operand: Operand) -> str:
     """Hexadecimal, unless the number would have fitted an inline constant."""
-    bits = 16 if operand.half or instruction.mnemonic.startswith("v_fma_mix") else 32
+    bits = 16 if operand.half or _SHORT.match(instruction.mnemonic) else 32
     value = (instruction.literal or 0) & (1 << bits) - 1
     signed = (value ^ 1 << bits - 1) - (1 << bits - 1)
     return str(signed) if -16 <= signed <= 64 else f"{value:#x}"
@@ -82,7 +114,11 @@ def _literal(instruction: Instruction, operand: Operand) -> str:
 
 def _is_integer(instruction: Instruction, operand: Operand) -> bool:
     """Whether a source is a number without a sign bit to change."""
+    if instruction.mnemonic.startswith("v_bitop3_"):
+        return True
     if operand.field != "src0" and _INTEGER_LATER.match(instruction.mnemonic):
+        return True
+    if _INTEGER_PLACES.get(operand.field, _NEVER).match(instruction.mnemonic):
         return True
     types = _TYPE.findall(instruction.mnemonic)
     return bool(types) and types[-1] in _NUMBERS and "cndmask" not in instruction.mnemonic
@@ -92,16 +128,19 @@ def _signed(instruction: Instruction, operand: Operand, text: str) -> str:
     """With the sign modifiers of the long encoding, or of a DPP word behind a short one."""
     bit = SOURCE_BIT.get(operand.field)
     fields = instruction.fields
-    if bit is None or _is_integer(instruction, operand):
+    if bit is None or (instruction.sdwa is None and _is_integer(instruction, operand)):
         return text
     if "neg_hi" in fields and not instruction.mnemonic.startswith("v_fma_mix"):
         return text
     if "neg" in fields:
         absolute = fields.get("abs", fields.get("neg_hi", 0)) >> bit & 1
         negative = fields["neg"] >> bit & 1
-    elif instruction.dpp is not None:
-        absolute = instruction.dpp.get(f"src{bit}_abs", 0)
-        negative = instruction.dpp.get(f"src{bit}_neg", 0)
+    elif instruction.dpp is not None or instruction.sdwa is not None:
+        second = instruction.dpp or instruction.sdwa or {}
+        if second.get(f"src{bit}_sext"):
+            return f"sext({text})"
+        absolute = second.get(f"src{bit}_abs", 0)
+        negative = second.get(f"src{bit}_neg", 0)
     else:
         return text
     if absolute:

@@ -6,11 +6,15 @@ from collections.abc import Callable
 
 from hipgraph_cb.virtual.isa.core.instruction import Instruction
 from hipgraph_cb.virtual.isa.targets.gfx11.decode import DECODER as GFX11
-from hipgraph_cb.virtual.isa.text import gfx11
+from hipgraph_cb.virtual.isa.text import gfx9, gfx11
 
-_SPELLINGS: dict[str, Callable[[Instruction, int], str]] = dict.fromkeys(GFX11.targets, gfx11.text_of)
+_SPELLINGS: dict[str, Callable[..., str]] = {
+    **dict.fromkeys(GFX11.targets, gfx11.text_of),
+    "gfx90a": gfx9.text_of_gfx90a,
+    "gfx950": gfx9.text_of_gfx950,
+}
 
 
-def spelled(instruction: Instruction, processor: str, wave_size: int = 32) -> str:
-    """The instruction as LLVM spells it for `processor`; lane masks have the names that they have in such waves."""
-    return _SPELLINGS[processor](instruction, wave_size)
+def spelled(instruction: Instruction, processor: str) -> str:
+    """The instruction as LLVM spells it for `processor`, in waves of its usual size."""
+    return _SPELLINGS[processor](instruction)

@@ -174,16 +174,3 @@ FORMATS = (
         ),
     ),
 )
-# the second operation of a VOPD instruction
-SECOND = (Format("VOPDY", "110010", (17, 5), 2, (("srcy0", 32, 9), ("vsrcy1", 41, 8), ("vdsty", 49, 7))),)
-NULL, M0 = 124, 125
-# values of fields that are not registers, tried while the operations of a format are asked for
-PROBED = {"MIMG": ({"dmask": 1},), "MTBUF": ({"format": 22},), "DS": ({}, {"gds": 1})}
-# the field that makes an atomic return what was there
-RETURNS = {"FLAT": "glc", "GLOBAL": "glc", "MUBUF": "glc"}
-# instructions whose text names the values of a field: the rest of the instruction, lowest bit, width, the name's place
-NAMED = {
-    "hwreg": (0xB880F800, 0, 6, r"hwreg\((HW_REG\w+)"),
-    "sendmsg": (0xBFB60000, 0, 8, r"sendmsg\((MSG_\w+)"),
-    "format": (0x80060000_E8000000, 19, 7, r"format:\[(\w+)\]"),
-}

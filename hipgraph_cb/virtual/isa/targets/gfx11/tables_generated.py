@@ -327,19 +327,19 @@ FORMS = {
     }),
   ),
   "VOP3SD": (
-    ("vdst:1 sdst:0 src0:1:vscl src1:1:vscl src2:0:s", 0xf800000000000000, 0x0, "dl", {
+    ("vdst:1 sdst:0:s src0:1:vscl src1:1:vscl src2:0:s", 0xf800000000000000, 0x0, "dl", {
       288: "v_add_co_ci_u32", 289: "v_sub_co_ci_u32", 290: "v_subrev_co_ci_u32",
     }),
-    ("vdst:1 sdst:0 src0:1:vscl src1:1:vscl src2:1:vscl", 0x0, 0x0, "l", {
+    ("vdst:1 sdst:0:s src0:1:vscl src1:1:vscl src2:1:vscl", 0x0, 0x0, "l", {
       764: "v_div_scale_f32",
     }),
-    ("vdst:2 sdst:0 src0:2:vscl src1:2:vscl src2:2:vscl", 0x0, 0x0, "l", {
+    ("vdst:2 sdst:0:s src0:2:vscl src1:2:vscl src2:2:vscl", 0x0, 0x0, "l", {
       765: "v_div_scale_f64",
     }),
-    ("vdst:2 sdst:0 src0:1:vscl src1:1:vscl src2:2:vscl", 0xf800000000000000, 0x0, "l", {
+    ("vdst:2 sdst:0:s src0:1:vscl src1:1:vscl src2:2:vscl", 0xf800000000000000, 0x0, "l", {
       766: "v_mad_u64_u32", 767: "v_mad_i64_i32",
     }),
-    ("vdst:1 sdst:0 src0:1:vscl src1:1:vscl", 0xfffc000000000000, 0x0, "dl", {
+    ("vdst:1 sdst:0:s src0:1:vscl src1:1:vscl", 0xfffc000000000000, 0x0, "dl", {
       768: "v_add_co_u32", 769: "v_sub_co_u32", 770: "v_subrev_co_u32",
     }),
   ),
@@ -1023,4 +1023,47 @@ NAMES = {
     58: "BUF_FMT_32_32_32_UINT", 59: "BUF_FMT_32_32_32_SINT", 60: "BUF_FMT_32_32_32_FLOAT",
     61: "BUF_FMT_32_32_32_32_UINT", 62: "BUF_FMT_32_32_32_32_SINT", 63: "BUF_FMT_32_32_32_32_FLOAT",
   },
+}
+
+# bits of op_sel in the order of the text, and the operations that show these
+HALVES = {
+  "01-": (
+    "v_cmp_f_f16", "v_cmp_lt_f16", "v_cmp_eq_f16", "v_cmp_le_f16", "v_cmp_gt_f16", "v_cmp_lg_f16", "v_cmp_ge_f16",
+    "v_cmp_o_f16", "v_cmp_u_f16", "v_cmp_nge_f16", "v_cmp_nlg_f16", "v_cmp_ngt_f16", "v_cmp_nle_f16",
+    "v_cmp_neq_f16", "v_cmp_nlt_f16", "v_cmp_t_f16", "v_cmp_lt_i16", "v_cmp_eq_i16", "v_cmp_le_i16", "v_cmp_gt_i16",
+    "v_cmp_ne_i16", "v_cmp_ge_i16", "v_cmp_lt_u16", "v_cmp_eq_u16", "v_cmp_le_u16", "v_cmp_gt_u16", "v_cmp_ne_u16",
+    "v_cmp_ge_u16", "v_cmp_class_f16",
+  ),
+  "01": (
+    "v_cmpx_f_f16", "v_cmpx_lt_f16", "v_cmpx_eq_f16", "v_cmpx_le_f16", "v_cmpx_gt_f16", "v_cmpx_lg_f16",
+    "v_cmpx_ge_f16", "v_cmpx_o_f16", "v_cmpx_u_f16", "v_cmpx_nge_f16", "v_cmpx_nlg_f16", "v_cmpx_ngt_f16",
+    "v_cmpx_nle_f16", "v_cmpx_neq_f16", "v_cmpx_nlt_f16", "v_cmpx_t_f16", "v_cmpx_lt_i16", "v_cmpx_eq_i16",
+    "v_cmpx_le_i16", "v_cmpx_gt_i16", "v_cmpx_ne_i16", "v_cmpx_ge_i16", "v_cmpx_lt_u16", "v_cmpx_eq_u16",
+    "v_cmpx_le_u16", "v_cmpx_gt_u16", "v_cmpx_ne_u16", "v_cmpx_ge_u16", "v_cmpx_class_f16", "v_permlane16_b32",
+    "v_permlanex16_b32",
+  ),
+  "013": (
+    "v_add_f16", "v_sub_f16", "v_subrev_f16", "v_mul_f16", "v_max_f16", "v_min_f16", "v_ldexp_f16", "v_add_nc_u16",
+    "v_sub_nc_u16", "v_mul_lo_u16", "v_max_u16", "v_max_i16", "v_min_u16", "v_min_i16", "v_add_nc_i16",
+    "v_sub_nc_i16", "v_pack_b32_f16", "v_cvt_pk_norm_i16_f16", "v_cvt_pk_norm_u16_f16", "v_lshlrev_b16",
+    "v_lshrrev_b16", "v_ashrrev_i16", "v_and_b16", "v_or_b16", "v_xor_b16",
+  ),
+  "01-3": (
+    "v_fmac_f16",
+  ),
+  "03": (
+    "v_cvt_f16_f32", "v_cvt_f32_f16", "v_mov_b16", "v_cvt_f16_u16", "v_cvt_f16_i16", "v_cvt_u16_f16",
+    "v_cvt_i16_f16", "v_rcp_f16", "v_sqrt_f16", "v_rsq_f16", "v_log_f16", "v_exp_f16", "v_frexp_mant_f16",
+    "v_frexp_exp_i16_f16", "v_floor_f16", "v_ceil_f16", "v_trunc_f16", "v_rndne_f16", "v_fract_f16", "v_sin_f16",
+    "v_cos_f16", "v_sat_pk_u8_i16", "v_cvt_norm_i16_f16", "v_cvt_norm_u16_f16", "v_not_b16", "v_cvt_i32_i16",
+    "v_cvt_u32_u16",
+  ),
+  "0123": (
+    "v_alignbit_b32", "v_alignbyte_b32", "v_mad_u16", "v_fma_f16", "v_min3_f16", "v_min3_i16", "v_min3_u16",
+    "v_max3_f16", "v_max3_i16", "v_max3_u16", "v_med3_f16", "v_med3_i16", "v_med3_u16", "v_mad_i16",
+    "v_div_fixup_f16", "v_mad_u32_u16", "v_mad_i32_i16", "v_maxmin_f16", "v_minmax_f16",
+  ),
+  "--23": (
+    "v_dot2_f16_f16", "v_dot2_bf16_bf16",
+  ),
 }

@@ -24,7 +24,7 @@ TARGETS = Path(__file__).parents[1] / "hipgraph_cb" / "virtual" / "isa" / "targe
 WIDTH = 116
 VECTOR, LITERAL, DPP16, SDWA, EXEC = 256, 255, 250, 249, 126
 # formats that have more to their text than operands: only their mnemonics count
-OUTLINES = ("MIMG", "EXP", "LDSDIR", "VINTERP")
+OUTLINES = ("MIMG", "SAMPLE", "EXP", "LDSDIR", "VINTERP")
 _SUFFIX = re.compile(r"_(e64_dpp|e32|e64|dpp)$")
 _RANGE = re.compile(r"^(v|s|a|ttmp)(?:\[(\d+):(\d+)\]|(\d+)(\.l)?)$")
 
@@ -48,6 +48,7 @@ class Prober:
     def __init__(self, family: Family, llvm32: Disassembler, llvm64: Disassembler, form) -> None:
         self.family, self.llvm, self.llvm64, self.form = family, llvm32, llvm64, form
         self.places = {name: (low, abs(width)) for name, low, width in form.fields}
+        self.units = {name: UNITS[name] if self.places[name][1] < 7 else 1 for name in UNITS if name in self.places}
         self.registers = [name for name in self.places if name in NUMBERS]
         self.choices: dict[str, list[str]] = defaultdict(list)
 
@@ -62,7 +63,7 @@ class Prober:
         """Values of the register fields: all of them, then with some left out; sources as vectors, then as scalars."""
         options = []
         for name in self.registers:
-            number = NUMBERS[name] // UNITS.get(name, 1)
+            number = NUMBERS[name] // self.units.get(name, 1)
             if name in SOURCES or name in ("srcx0", "srcy0"):
                 options.append((VECTOR + number, number + 2 & ~3, 0))
             elif name == "saddr":
@@ -107,7 +108,7 @@ class Prober:
             operands = self.masks(operands, self.operands(wide, values)[1])
         if self.form.name == "SOPP" and not operands and self.llvm.text(bits | 1)[0]:
             operands = [("simm16", 0, "o")]
-        named = {name for name, *_ in operands}
+        named = {name for name, _, kinds in operands if kinds != "i" and name != "offset"}
         mask = 0 if self.form.name in OUTLINES else self.unused(opcode, values, bits, size, text, named)
         operands = self.returned(opcode, values, operands)
         result = []
@@ -134,7 +135,7 @@ class Prober:
     def returned(self, opcode, values, operands):
         """An atomic's result is there with the cache bit that asks for it: kind "g"."""
         bit = self.family.returns.get(self.form.name)
-        if bit is None or any(name == "vdst" for name, *_ in operands):
+        if bit is None or not operands or any(name == "vdst" for name, *_ in operands):
             return operands
         size, text = self.llvm.text(self.encode(opcode, values) ^ 1 << self.places[bit][0])
         more = self.operands(text, values)[1] if size else []
@@ -160,7 +161,7 @@ class Prober:
         mnemonic, _, rest = text.partition(" ")
         mnemonic = _SUFFIX.sub("", mnemonic)
         found = []
-        rest = re.split(r" (?=[a-z_0-9]+:|glc|slc|dlc|gds|offen|idxen|tfe|clamp)", rest)[0]
+        rest = re.split(r" (?=;|[a-z_0-9]+:|glc|slc|dlc|gds|offen|idxen|tfe|clamp)", rest)[0]
         for token in re.split(r",\s*(?![^\[(]*[\])])", rest) if rest else ():
             found.append(self.operand(token.strip(), values, self.later(found)))
         return mnemonic, [item for item in found if item]
@@ -177,7 +178,7 @@ class Prober:
             first = int(match[2] or match[4])
             count = int(match[3]) - first + 1 if match[2] else 1
             for name, value in values.items():
-                number = value * UNITS.get(name, 1) if name != "vdsty" else 2 * value + 1
+                number = value * self.units.get(name, 1) if name != "vdsty" else 2 * value + 1
                 vector = (name[0] in "vad" and name != "sdata") or (name in SOURCES and value >= VECTOR)
                 vector |= name.startswith("src") and value >= VECTOR
                 if (number & 0xFF if vector else number) == first and name in self.registers:
@@ -199,13 +200,13 @@ class Prober:
             return "sdata", 0, "i"
         if (token.startswith("gpr_idx") or token == "0x2c") and "ssrc1" in self.places:
             return "ssrc1", 0, "i"
-        if token.startswith("0x") and "imm" in self.places:
+        if token.startswith("0x") and self.form.name == "SMEM":
             return "offset", 0, ""
         if token.startswith("sendmsg") and "ssrc0" in self.places:
             return "ssrc0", 0, "m"
         if token == "0" and self.form.name in ("MUBUF", "MTBUF"):
             return "soffset", 1, ""
-        if (token == "0x0" and self.form.name in ("VOP2", "VOPD", "VOPDY")) or (
+        if (token == "0x0" and self.form.name in ("SOP2", "VOP2", "VOPD", "VOPDY")) or (
             token == "0" and self.form.name == "SOPK" and later
         ):
             return "literal", 1, ""
@@ -275,7 +276,7 @@ class Prober:
 
 def rows(family: Family):
     """Format name, and its shapes: operands, fixed bits, their values, flags -> opcode -> mnemonic."""
-    llvm32, llvm64 = Disassembler(family.processor), Disassembler(family.processor, family.wide)
+    llvm32, llvm64 = Disassembler(family.processor, family.features), Disassembler(family.processor, family.wide)
     chosen: set[int] = set()
     for form in (*family.formats, *family.second):
         prober = Prober(family, llvm32, llvm64, form)
@@ -285,7 +286,7 @@ def rows(family: Family):
             if _belongs_elsewhere(family, form, word) or word in chosen:
                 continue
             found = prober.probe(opcode)
-            if found is not None:
+            if found is not None and not (form.name in OUTLINES and found[1].startswith("v_fma_mix")):
                 shape, mnemonic = found
                 shapes[shape][opcode] = mnemonic
                 if form.name in family.chosen:
@@ -337,7 +338,7 @@ def render(family: Family) -> str:
 
 def named(family: Family) -> Iterator[tuple[str, dict[int, str]]]:
     """What LLVM calls the values of some fields."""
-    llvm = Disassembler(family.processor)
+    llvm = Disassembler(family.processor, family.features)
     for kind, (bits, low, width, pattern) in family.named.items():
         found = {}
         for number in range(1 << width):

@@ -12,6 +12,7 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
+from isa_families import TRUE16
 from llvm_disassembler import Disassembler
 
 from hipgraph_cb.virtual.isa.targets.decoder import Decoder
@@ -78,7 +79,7 @@ def crashes(bits: int) -> bool:
 
 if __name__ == "__main__":
     processor, count = sys.argv[1], int(sys.argv[2])
-    llvm = Disassembler(processor)
+    llvm = Disassembler(processor, TRUE16 if processor.startswith("gfx12") else "")
     lines = []
     for bits in encodings(processor, count, seed=1):
         if processor.startswith("gfx9") and crashes(bits):

@@ -17,7 +17,8 @@ from hipgraph_cb.virtual.isa.targets.soundness import (
 )
 
 DPP8, DPP8_FETCH_INACTIVE = 233, 234
-# fields that count groups of scalar registers
+# fields that count groups of scalar registers, where they are too narrow to number them all
+_WHOLE_REGISTER = 7
 _UNITS = {"sbase": 2, "srsrc": 4, "ssamp": 4}
 DPP16_FIELDS = (
     ("src0", 0, 8),
@@ -184,9 +185,9 @@ def _by_prefix(formats: tuple[Format, ...]) -> tuple[tuple[Format, ...], ...]:
 
 def _fields(kind: Format, bits: int) -> dict[str, int]:
     fields = kind.values(bits)
-    for name, registers in _UNITS.items():
-        if name in fields:
-            fields[name] *= registers
+    for name, _, width in kind.fields:
+        if name in _UNITS and width < _WHOLE_REGISTER:
+            fields[name] *= _UNITS[name]
     if "op_sel_hi2" in fields:
         fields["op_sel_hi"] |= fields.pop("op_sel_hi2") << 2
     return fields

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from hipgraph_cb.virtual.isa.targets.decoder import Decoder
 from hipgraph_cb.virtual.isa.targets.gfx11.decode import DECODER as GFX11
+from hipgraph_cb.virtual.isa.targets.gfx12.decode import DECODER as GFX12
 from hipgraph_cb.virtual.isa.targets.gfx90a.decode import DECODER as GFX90A
 from hipgraph_cb.virtual.isa.targets.gfx950.decode import DECODER as GFX950
 
-DECODERS = (GFX11, GFX90A, GFX950)
+DECODERS = (GFX11, GFX12, GFX90A, GFX950)
 
 
 def decoder_of(processor: str) -> Decoder:

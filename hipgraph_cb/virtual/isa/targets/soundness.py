@@ -19,8 +19,11 @@ CONSTANTS = ("i", "m")
 _SCALARS = frozenset({"sdst", "sdata", "sbase", "srsrc", "saddr", "ssamp"})
 _FIRST_TRAP, _LAST_TRAP, _EXEC, _EXEC_HI = 108, 123, 126, 127
 _LDS_DIRECT = 254
+_THREE = 3
 _VECTOR_COUNT = 256
 _VECTORS = frozenset({"vdst", "vsrc1", "data", "data0", "data1", "vdata"})
+# operations whose other sources are vector registers when one is from another lane
+_ONLY_VECTORS_BESIDE = {"v_fma_mix": ("src1",), "v_dot4_f32": ("src1", "src2")}
 # the last selector of a part of a register, and the last way to treat the rest of the result
 _WHOLE, _PRESERVED = 6, 2
 
@@ -107,11 +110,14 @@ def _is_mask(operand: Operand) -> bool:
 
 def _fits(count: int, code: int, registers: Registers) -> bool:
     """Whether the aligned registers in which LLVM finds an operand of several are all there."""
+    aligned = 2 if count == 2 else 4
+    if count == _THREE and (code % 4 or _FIRST_TRAP <= code <= _LAST_TRAP):
+        return False
     if code < registers.general:
-        return code - code % min(count, 4) + count <= (registers.general if count == 2 else registers.in_fours)
+        return code - code % aligned + count <= (registers.general if count == 2 else registers.in_fours)
     if _FIRST_TRAP <= code <= _LAST_TRAP:
         first = code - _FIRST_TRAP
-        return first - first % min(count, 4) + count <= _LAST_TRAP - _FIRST_TRAP + 1
+        return first - first % aligned + count <= _LAST_TRAP - _FIRST_TRAP + 1
     return code in registers.pairs and (count == 2 or code == registers.no_base)
 
 
@@ -126,8 +132,9 @@ def refuse_dpp(
     """Refuse a DPP word with a control that the target lacks or a modifier that its instruction lacks."""
     if dpp.get("dpp_ctrl", 0) not in controls:
         word.refuse(f"({form.mnemonic}) has DPP control {dpp['dpp_ctrl']:#x}")
-    if form.mnemonic.startswith("v_fma_mix") and fields["src1"] < VGPR_BASE:
-        word.refuse(f"({form.mnemonic}) needs a vector register beside a source from another lane")
+    for stem, others in _ONLY_VECTORS_BESIDE.items():
+        if form.mnemonic.startswith(stem) and any(fields[source] < VGPR_BASE for source in others):
+            word.refuse(f"({form.mnemonic}) needs vector registers beside a source from another lane")
     if kind.words == 1:
         refuse_signs(form, dpp, word)
 

@@ -12,8 +12,15 @@ from hipgraph_cb.virtual.isa.text.operand_text import SOURCE_BIT, operand_text
 from hipgraph_cb.virtual.isa.text.second_words import lanes, parts
 
 _FIRST_HEXADECIMAL = 10
+# operations of gfx12 that choose a byte with two bits of op_sel, the lower one first
+_BYTES = {
+    "v_cvt_f32_fp8": (1, 0),
+    "v_cvt_f32_bf8": (1, 0),
+    "v_cvt_sr_fp8_f32": (2, 3),
+    "v_cvt_sr_bf8_f32": (2, 3),
+}
 _SIGNED_MATRIX = re.compile(r"v_mfma_f64_\d+x\d+x\d+_")
-_WITHOUT_HALVES = re.compile(r"v_wmma_(f32|i32)_")
+_WITHOUT_HALVES = re.compile(r"v_(wmma|swmmac)_(f32|i32)_")
 
 
 def text_of(instruction: Instruction, names: Names, wave_size: int) -> str:
@@ -44,7 +51,9 @@ def _modifiers(instruction: Instruction, names: Names) -> list[str]:
     flags: list[str] = []
     if instruction.mnemonic.startswith("v_accvgpr_"):
         return []
-    if instruction.format == "VOP3P":
+    if instruction.mnemonic in _BYTES and names.names_bytes and "op_sel" in fields:
+        flags += _chosen_byte(fields["op_sel"], _BYTES[instruction.mnemonic])
+    elif instruction.format == "VOP3P":
         flags += _packed(instruction)
     elif fields.get("op_sel"):
         flags += _chosen_halves(instruction, names)
@@ -68,7 +77,12 @@ def _chosen_halves(instruction: Instruction, names: Names) -> list[str]:
     if instruction.dpp is not None and instruction.mnemonic.startswith("v_cmp"):
         places = places.rstrip("-")
     bits = [0 if place == "-" else value >> int(place) & 1 for place in places]
-    return [_bits("op_sel", bits)] if any(bits) or "-" in places else []
+    return [_bits("op_sel", bits)] if any(bits) else []
+
+
+def _chosen_byte(op_sel: int, bits: tuple[int, int]) -> list[str]:
+    low, high = (op_sel >> bit & 1 for bit in bits)
+    return [f"byte_sel:{low | high << 1}"] if low or high else []
 
 
 def _bits(name: str, bits: list[int]) -> str:
@@ -82,6 +96,10 @@ def _packed(instruction: Instruction) -> Iterator[str]:
     rows = [("op_sel", "op_sel", 0), ("op_sel_hi", "op_sel_hi", 0 if mixes else every)]
     if not mixes:
         rows += [("neg_lo", "neg", 0), ("neg_hi", "neg_hi", 0)]
+    if instruction.mnemonic.startswith("v_swmmac_"):
+        if fields["op_sel"]:
+            yield f"index_key:{fields['op_sel']}"
+        rows = rows[2:]
     for name, field, usual in rows:
         value = fields[field] & every
         if name == "op_sel_hi" and _WITHOUT_HALVES.match(instruction.mnemonic):
@@ -92,7 +110,12 @@ def _packed(instruction: Instruction) -> Iterator[str]:
 
 def _matrix_modifiers(instruction: Instruction) -> list[str]:
     fields = instruction.fields
-    flags = [f"{name}:{fields[name]}" for name in ("cbsz", "abid") if fields[name]]
+    flags = []
+    if "scale_op_sel" in fields:
+        low, high = ([fields[f"scale_op_sel{end}"] >> index & 1 for index in (0, 1)] for end in ("", "_hi"))
+        flags += [_bits("op_sel", [*low, 0])] if any(low) else []
+        flags.append(_bits("op_sel_hi", [*high, 0]))
+    flags += [f"{name}:{fields[name]}" for name in ("cbsz", "abid") if fields[name]]
     if not fields["blgp"]:
         return flags
     if _SIGNED_MATRIX.match(instruction.mnemonic):

@@ -141,5 +141,6 @@ def _version(value: int) -> str:
 _SPECIAL: dict[str, Callable[[int], str]] = {
     "s_delay_alu": _delays,
     "s_version": _version,
+    "s_wait_alu": _dependencies,
     "s_waitcnt_depctr": _dependencies,
 }

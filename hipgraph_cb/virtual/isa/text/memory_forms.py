@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 from hipgraph_cb.virtual.isa.core.instruction import Instruction
+from hipgraph_cb.virtual.isa.text.cache_policy import cache_policy, returns
 from hipgraph_cb.virtual.isa.text.names import Names
 from hipgraph_cb.virtual.isa.text.operand_text import operand_text
 from hipgraph_cb.virtual.isa.text.register_names import vector
@@ -17,12 +18,17 @@ Printed = tuple[list[str], list[str]]
 
 def scalar_memory(instruction: Instruction, names: Names, wave_size: int) -> Printed:
     fields = instruction.fields
-    operands = [
-        _distance(instruction, names)
-        if part.field in ("soffset", "offset")
-        else operand_text(instruction, part, names, wave_size)
-        for part in instruction.operands
-    ]
+    apart = {"offset", "soffset"} <= {part.field for part in instruction.operands}
+    operands = []
+    for part in instruction.operands:
+        if part.field == "offset" and apart:
+            operands.append(f"{fields['offset']:#x}")
+        elif part.field in ("soffset", "offset") and not apart:
+            operands.append(_distance(instruction, names))
+        else:
+            operands.append(operand_text(instruction, part, names, wave_size))
+    if "scope" in fields:
+        return operands, cache_policy(instruction, names) if "_load" in instruction.mnemonic else []
     cached = instruction.mnemonic.startswith(_CACHED_SCALAR)
     return operands, [name for name in dict.fromkeys(("glc", *names.cache)) if fields.get(name) and cached]
 
@@ -32,10 +38,10 @@ def _distance(instruction: Instruction, names: Names) -> str:
     fields = instruction.fields
     offset = fields["offset"]
     if "imm" not in fields:
-        scalar, number = fields["soffset"], offset if offset or fields["soffset"] == names.null else None
+        scalar, shown = fields["soffset"], "scope" in fields or offset
         if scalar == names.null:
-            return f"{number:#x}" if number else names.scalar(scalar, 1)
-        return _both(names.scalar(scalar, 1), number)
+            return f"{offset:#x}" if shown else names.scalar(scalar, 1)
+        return _both(names.scalar(scalar, 1), offset if shown else None)
     if not fields["soffset_en"]:
         return f"{offset:#x}" if fields["imm"] else names.scalar(offset & 0x7F, 1)
     return _both(names.scalar(fields["soffset"], 1), offset if fields["imm"] else None)
@@ -94,7 +100,7 @@ def segment_memory(instruction: Instruction, names: Names, wave_size: int) -> Pr
     to_lds = fields.get("lds", 0)
     operands = []
     for operand in instruction.operands:
-        if operand.field == "vdst" and (to_lds or (operand.kinds == "g" and not fields[names.returns])):
+        if operand.field == "vdst" and (to_lds or (operand.kinds == "g" and not returns(instruction, names))):
             continue
         if operand.field == "addr" and _has_no_vector(instruction, scalar_base):
             operands.append("off")
@@ -104,8 +110,8 @@ def segment_memory(instruction: Instruction, names: Names, wave_size: int) -> Pr
             operands.append("off")
         else:
             operands.append(operand_text(instruction, operand, names, wave_size))
-    flags = [f"offset:{fields['offset']}"] if fields["offset"] else []
-    return operands, flags + [name for name in names.cache if fields[name]] + ["lds"] * to_lds
+    flags = [f"offset:{fields['offset']}"] if fields["offset"] and operands else []
+    return operands, flags + cache_policy(instruction, names) + ["lds"] * to_lds
 
 
 def _has_no_vector(instruction: Instruction, scalar_base: bool) -> bool:
@@ -131,11 +137,11 @@ def buffer_memory(instruction: Instruction, names: Names, wave_size: int) -> Pri
             operands.append(vector(fields["vdata"], operand.registers + 1))
         else:
             operands.append(operand_text(instruction, operand, names, wave_size))
-    flags = _format(fields["format"], names) if "format" in fields else []
+    flags = _format(fields["format"], names) if instruction.format == "MTBUF" and "format" in fields else []
     flags += _data_format(fields["dfmt"], fields["nfmt"], names) if "dfmt" in fields else []
     flags += [name for name in ("idxen", "offen") if fields[name]]
     flags += [f"offset:{fields['offset']}"] if fields["offset"] else []
-    flags += [name for name in (*names.cache, "tfe") if fields.get(name)]
+    flags += cache_policy(instruction, names) + ["tfe"] * fields.get("tfe", 0)
     return operands, flags + ["lds"] * to_lds
 
 

@@ -23,6 +23,7 @@ class Names:
         returns: that of them with which an atomic returns what was there.
         counters: what s_waitcnt waits for -> lowest bit and width of each of its parts.
         messages_have_operations: whether s_sendmsg has an operation and a stream beside the message.
+        names_bytes: whether the text of a conversion from or to a byte says which byte, and not which bits choose it.
         row_shared: the DPP control with which a row reads one of its lanes.
         fetches_inactive: whether a DPP word says if lanes that are not active are read.
     """
@@ -37,6 +38,7 @@ class Names:
     returns: str = ""
     counters: Mapping[str, tuple[tuple[int, int], ...]] = field(default_factory=dict)
     messages_have_operations: bool = False
+    names_bytes: bool = False
     row_shared: str = "row_share"
     fetches_inactive: bool = True
 
@@ -49,7 +51,7 @@ class Names:
         letter, first = ("ttmp", code - self.first_trap) if self.first_trap <= code <= _LAST_TRAP else ("s", code)
         if count == 1:
             return f"{letter}{first}"
-        first -= first % min(count, 4)
+        first -= first % (2 if count == 2 else 4)
         return f"{letter}[{first}:{first + count - 1}]"
 
 

@@ -16,7 +16,7 @@ _INTEGER_LATER = re.compile(r"v_(cmpx?_class_f(32|64)|ldexp_f\d+|trig_preop_|cvt
 _NEVER = re.compile(r"(?!)")
 # packed small floats have no sign to change, nor have random bits
 _INTEGER_PLACES = {
-    "src0": re.compile(r"v_cvt_scalef32_\w*_(fp|bf)[468]$"),
+    "src0": re.compile(r"v_cvt_(scalef32_\w*|pk_f32)_(fp|bf)[468]$"),
     "src1": re.compile(r"v_cvt_(scalef32_)?sr_"),
 }
 _SHORT = re.compile(r"v_fma_mix|v_(?!pk|dot|sat|mad_[iu]32|sad)\w*([iub]|(?<!b)f)16$")
@@ -40,7 +40,7 @@ def operand_text(instruction: Instruction, operand: Operand, names: Names, wave_
         return ""
     if operand.field == "simm16" or operand.kinds[:1] in ("i", "m"):
         return immediate(instruction, operand, value, names)
-    if operand.field in SOURCE_BIT or operand.field in ("ssrc0", "ssrc1", "soffset"):
+    if operand.field in SOURCE_BIT or operand.field in _OTHER_SOURCES:
         return _signed(instruction, operand, _source(instruction, operand, value, count, names))
     if operand.field in _SCALAR_FIELDS or "s" in operand.kinds:
         return names.scalar(value, count)
@@ -57,12 +57,14 @@ def _accumulates(instruction: Instruction, operand: Operand) -> bool:
     if instruction.format == "MFMA":
         if operand.field in ("src0", "src1"):
             return bool(fields["acc"] >> SOURCE_BIT[operand.field] & 1)
-        return bool(fields["acc_cd"]) and (operand.field == "vdst" or "smfmac" not in instruction.mnemonic)
+        is_result = operand.field == "vdst" or (operand.field == "src2" and "smfmac" not in instruction.mnemonic)
+        return bool(fields["acc_cd"]) and is_result
     is_data = operand.field in _DATA or instruction.mnemonic.startswith("ds_gws_")
     return bool(fields.get("acc")) and is_data
 
 
 _DATA = frozenset({"vdst", "data", "data0", "data1", "vdata"})
+_OTHER_SOURCES = frozenset({"ssrc0", "ssrc1", "soffset", "scale_src0", "scale_src1"})
 _SCALAR_FIELDS = frozenset({"sdst", "sdata", "sbase", "srsrc", "saddr", "ssamp"})
 
 
@@ -87,11 +89,7 @@ def _source(instruction: Instruction, operand: Operand, code: int, count: int, n
         return vector(code - VGPR_BASE, count, _accumulates(instruction, operand))
     if code == LITERAL:
         return _literal(instruction, operand)
-    if (
-        240 <= code <= 248
-        and _is_integer(instruction, operand)
-        and (operand.half or _SHORT.match(instruction.mnemonic))
-    ):
+    if 240 <= code <= 248 and _shows_bits(instruction, operand):
         return f"{_HALF_CONSTANTS[code - 240]:#x}"
     if 128 <= code <= 192:
         return str(code - 128)
@@ -104,9 +102,21 @@ def _source(instruction: Instruction, operand: Operand, code: int, count: int, n
     return names.scalar(code, count)
 
 
+def _shows_bits(instruction: Instruction, operand: Operand) -> bool:
+    """Whether the text of a float constant is its bits: where it is read as a short integer, and in scalar compares."""
+    if _compares_halves(instruction):
+        return True
+    is_short = operand.half or _SHORT.match(instruction.mnemonic) is not None
+    return is_short and _is_integer(instruction, operand)
+
+
+def _compares_halves(instruction: Instruction) -> bool:
+    return instruction.format == "SOPC" and instruction.mnemonic.endswith("_f16")
+
+
 def _literal(instruction: Instruction, operand: Operand) -> str:
     """Hexadecimal, unless the number would have fitted an inline constant."""
-    bits = 16 if operand.half or _SHORT.match(instruction.mnemonic) else 32
+    bits = 16 if operand.half or _SHORT.match(instruction.mnemonic) or _compares_halves(instruction) else 32
     value = (instruction.literal or 0) & (1 << bits) - 1
     signed = (value ^ 1 << bits - 1) - (1 << bits - 1)
     return str(signed) if -16 <= signed <= 64 else f"{value:#x}"

@@ -18,7 +18,7 @@ REGISTERS = Registers(
     constants=frozenset({230, 231, 235, 236, 237, 238, 239, 251, 252, 253, 254}),
     no_pairs=frozenset({231, 254}),
 )
-_CONTROLS = (
+CONTROLS = (
     *range(0x100),
     *range(0x101, 0x110),
     *range(0x111, 0x120),
@@ -26,5 +26,5 @@ _CONTROLS = (
     *(0x140, 0x141),
     *range(0x150, 0x170),
 )
-DECODER = Decoder(TARGETS, FORMATS, FORMS, registers=REGISTERS, controls=_CONTROLS)
+DECODER = Decoder(TARGETS, FORMATS, FORMS, registers=REGISTERS, controls=CONTROLS)
 decode = DECODER.decode

@@ -6,12 +6,15 @@ import argparse
 import importlib.metadata
 import platform
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from hipgraph_cb import __version__
 from hipgraph_cb.cli.output import say, say_json
 from hipgraph_cb.errors import HipGraphError
 from hipgraph_cb.opening import open_device, process_choice
+
+if TYPE_CHECKING:
+    from hipgraph_cb.virtual.isa.core.target import Target
 
 PACKAGES = ("hip-python", "numpy", "msgpack")
 
@@ -65,7 +68,8 @@ def _instruction_facts(target: str) -> dict[str, Any]:
     known = known_target(target)
     formats = coverage(target)
     states = [state for mnemonics in formats.values() for state in mnemonics.values()]
-    counts = {state: states.count(state) for state in ("done", "approximate", "excluded", "absent")}
+    kinds = ("done", "approximate", "excluded", "absent") if known.executes else ("only read",)
+    counts = {state: states.count(state) for state in kinds}
     return {
         "target": target,
         "source": known.source,
@@ -73,8 +77,15 @@ def _instruction_facts(target: str) -> dict[str, Any]:
         "exclusions": {reason: list(names) for reason, names in known.exclusions.items()},
         "differences": dict(DIFFERENCES),
         "instructions": formats,
-        "homes": _homes({name: known.operation_name(name) for names in formats.values() for name in sorted(names)}),
+        "homes": _homes(_operations(known, formats)),
     }
+
+
+def _operations(target: Target, formats: dict[str, dict[str, str]]) -> dict[str, str]:
+    """What each instruction does, of those that are executed."""
+    if not target.executes:
+        return {}
+    return {name: target.operation_name(name) for names in formats.values() for name in sorted(names)}
 
 
 def _homes(operations: dict[str, str]) -> dict[str, str]:

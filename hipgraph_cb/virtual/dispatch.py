@@ -212,7 +212,7 @@ def _program(kernel: KernelLike, memory: Memory, settings: ExecutionSettings) ->
     if program is None or program.code != code:
         context = _context(settings.target, rsrc1, properties)
         if context is None:
-            description = f"there is no decoder for {settings.target.processor}"
+            description = f"the virtual GPU executes no code for {settings.target.processor}"
             raise DeviceFault(FaultKind.ILLEGAL_INSTRUCTION, description, kernel=kernel.name)
         if len(_RECENT) >= 256:
             _RECENT.clear()
@@ -223,7 +223,7 @@ def _program(kernel: KernelLike, memory: Memory, settings: ExecutionSettings) ->
 def _context(device: TargetId, rsrc1: int, properties: int) -> CompileContext | None:
     """How a device runs kernels whose descriptors have these fields; None where it runs none."""
     target = target_of(device.processor)
-    if target is None:
+    if target is None or not target.executes:
         return None
     mode, lanes = FloatMode.from_rsrc1(rsrc1), target.wave_size(properties)
     return CompileContext(target, device.processor, lanes, mode, sram_ecc=device.sramecc is FeatureState.ON)

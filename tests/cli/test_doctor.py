@@ -69,6 +69,19 @@ def test_each_instruction_that_is_done_has_the_file_that_gives_it_its_meaning(
     assert facts["homes"]["v_add_f32"].endswith("/float_alu.py")  # compiled in a file that several families share
 
 
+@pytest.mark.parametrize("target", ["gfx90a", "gfx950", "gfx1201"])
+def test_a_target_whose_code_is_only_read_says_so_of_each_instruction(
+    target: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["doctor", "--json", "--isa", target]) == 0
+    facts = json.loads(capsys.readouterr().out)
+    states = [state for mnemonics in facts["instructions"].values() for state in mnemonics.values()]
+    assert set(states) == {"only read"}
+    assert facts["counts"] == {"only read": len(states)}
+    assert len(states) > 1000
+    assert facts["homes"] == {}
+
+
 def test_a_target_without_tables_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["doctor", "--isa", "gfx1030"]) == 2
     assert capsys.readouterr().err.startswith(

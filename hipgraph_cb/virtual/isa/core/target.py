@@ -59,6 +59,7 @@ class Target:
         buffer_formats: number of a format of elements -> data format and number format; None where a buffer descriptor
             has these two themselves.
         differences: see there.
+        executes: whether its code is executed; otherwise it is only read.
     """
 
     family: str
@@ -75,3 +76,4 @@ class Target:
     operation_name: Callable[[str], str] = str
     buffer_formats: Mapping[int, tuple[int, int]] | None = None
     differences: Differences = field(default_factory=Differences)
+    executes: bool = True

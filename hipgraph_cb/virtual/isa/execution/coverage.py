@@ -1,4 +1,4 @@
-"""Which instructions of a target the virtual GPU executes, and which it leaves out on purpose.
+"""Which instructions of a target the virtual GPU executes, which it leaves out on purpose, and which it only reads.
 
 It is compared with the list of every opcode that there is (`Target.opcodes`).
 """
@@ -14,7 +14,7 @@ from hipgraph_cb.virtual.isa.targets.families import PROCESSORS, target_of
 
 __all__ = ["DONE", "coverage", "known_target"]
 
-DONE, APPROXIMATE, EXCLUDED, ABSENT = "done", "approximate", "excluded", "absent"
+DONE, APPROXIMATE, EXCLUDED, ABSENT, READ = "done", "approximate", "excluded", "absent", "only read"
 _REGISTERED = _instruction_set.MODULES
 
 
@@ -35,12 +35,14 @@ def known_target(processor: str) -> Target:
 
 
 def coverage(processor: str) -> dict[str, dict[str, str]]:
-    """Format -> mnemonic -> "done", "approximate", "excluded" or "absent".
+    """Format -> mnemonic -> "done", "approximate", "excluded" or "absent"; "only read" where nothing is executed.
 
     Raises:
         InvalidArgumentError: there is no table for the processor.
     """
     target = known_target(processor)
+    if not target.executes:
+        return {name: dict.fromkeys(sorted(opcodes.values()), READ) for name, opcodes in target.opcodes.items()}
     known = implemented()
     excluded = frozenset(mnemonic for group in target.exclusions.values() for mnemonic in group)
 

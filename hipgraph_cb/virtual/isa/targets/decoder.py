@@ -86,6 +86,11 @@ class Decoder:
         self.formats = formats
         self._by_prefix = _by_prefix(formats)
 
+    @property
+    def opcodes(self) -> dict[str, dict[int, str]]:
+        """Format -> number -> mnemonic."""
+        return {name: {number: form.mnemonic for number, form in table.items()} for name, table in self.forms.items()}
+
     def decode(self, code: bytes, offset: int, target: str, *, address: int | None = None) -> Instruction:
         """Decode the instruction at byte `offset` of `code`; its address is `address`, or `offset` without one.
 

@@ -11,6 +11,9 @@ if TYPE_CHECKING:
 
 _FAMILIES = {
     "gfx9": ("gfx940", "gfx941", "gfx942", "gfx9-4-generic"),
+    "gfx90a": ("gfx90a",),
+    "gfx950": ("gfx950",),
+    "gfx12": ("gfx1200", "gfx1201", "gfx12-generic"),
     "gfx11": ("gfx1100", "gfx1101", "gfx1102", "gfx1103", "gfx11-generic"),
 }
 _FAMILY_OF = {processor: family for family, processors in _FAMILIES.items() for processor in processors}

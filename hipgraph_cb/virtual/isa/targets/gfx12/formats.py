@@ -5,7 +5,22 @@ from __future__ import annotations
 from hipgraph_cb.virtual.isa.targets.form import Format
 from hipgraph_cb.virtual.isa.targets.gfx11 import formats as gfx11
 
-_SAME = ("SOP1", "SOP2", "SOPC", "SOPK", "SOPP", "VOP1", "VOP2", "VOPC", "VOP3SD", "VOP3", "VOP3P", "VINTERP", "VOPD")
+_SAME = (
+    "SOP1",
+    "SOP2",
+    "SOPC",
+    "SOPK",
+    "SOPP",
+    "VOP1",
+    "VOP2",
+    "VOPC",
+    "VOP3SD",
+    "VOP3",
+    "VOP3P",
+    "VINTERP",
+    "VOPD",
+    "EXP",
+)
 _POLICY = (("scope", 50, 2), ("th", 52, 3))
 _SEGMENT = (
     ("saddr", 0, 7),

@@ -668,6 +668,11 @@ FORMS = {
       8: "v_dual_mov_b32",
     }),
   ),
+  "EXP": (
+    ("", 0x0, 0x0, "", {
+      0: "export", 1: "export",
+    }),
+  ),
   "SMEM": (
     ("sdata:1 sbase:2 soffset:1:s", 0x0, 0x0, "", {
       0: "s_load_b32", 8: "s_load_i8", 9: "s_load_u8", 10: "s_load_i16", 11: "s_load_u16",

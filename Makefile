@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test test-long test-producers test-libraries check docs bench wheels fixtures clean
+.PHONY: demo test test-long test-producers test-libraries test-encodings check docs bench wheels fixtures clean
 
 $(VENV)/.runtime: pyproject.toml
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
@@ -18,10 +18,10 @@ demo: $(VENV)/.runtime
 	$(BIN)/hipgraph-cb demo
 
 test: $(VENV)/.dev
-	$(BIN)/python -m pytest -n 2 -m "not long and not producers and not libraries" tests
+	$(BIN)/python -m pytest -n 2 -m "not long and not producers and not libraries and not encodings" tests
 
 test-long: $(VENV)/.dev
-	$(BIN)/python -m pytest -n 2 -m "not producers and not libraries" tests
+	$(BIN)/python -m pytest -n 2 -m "not producers and not libraries and not encodings" tests
 
 # Other compilers, in an environment of their own: about 1.5 GB. They compile for gfx942 without a GPU.
 PRODUCERS := .venv-producers
@@ -38,6 +38,18 @@ test-producers: $(PRODUCERS)/.done
 # Real libraries of kernels, fetched by apt-get and pip: 410 MB once, kept in the user's cache folder.
 test-libraries: $(VENV)/.dev
 	$(BIN)/python -m pytest -m libraries tests/libraries
+
+# LLVM 22's disassembler, in an environment of its own: 62 MB.
+ENCODINGS := .venv-encodings
+LLVM_PACKAGE := rocm-llvm-python==7.2.2.562.46
+
+$(ENCODINGS)/.done: pyproject.toml
+	test -x $(ENCODINGS)/bin/python || $(PYTHON) -m venv $(ENCODINGS)
+	$(ENCODINGS)/bin/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]' $(LLVM_PACKAGE)
+	touch $@
+
+test-encodings: $(ENCODINGS)/.done
+	$(ENCODINGS)/bin/python -m pytest -m encodings tests/virtual/isa
 
 docs: $(VENV)/.dev
 	$(BIN)/sphinx-build --quiet --fail-on-warning --keep-going -d build/doctrees docs build/docs
@@ -62,4 +74,4 @@ fixtures:
 	$(PYTHON) tools/built_files.py build
 
 clean:
-	rm -rf $(VENV) $(PRODUCERS) build dist .mypy_cache .ruff_cache .pytest_cache
+	rm -rf $(VENV) $(PRODUCERS) $(ENCODINGS) build dist .mypy_cache .ruff_cache .pytest_cache

@@ -269,6 +269,10 @@ class Prober:
             for flag, bit in zip("nm", signs, strict=True):
                 code = self.encode(opcode, {**values, "src0": source}) | (word | 1 << bit) << 32
                 flags += flag if self.llvm.text(code)[0] else ""
+        if "s" in flags and self.form.name != "VOPC":
+            for flag, bit in (("c", 13), ("o", 14)):
+                code = self.encode(opcode, {**values, "src0": SDWA}) | (0x06060600 | 1 << bit) << 32
+                flags += flag if self.llvm.text(code)[0] else ""
         if "offset0:" in self.llvm.text(bits | 0x105)[1]:
             flags += "2"
         return flags

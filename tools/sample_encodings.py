@@ -2,7 +2,7 @@
 
 Run by hand with the development package rocm-llvm-python installed: `python tools/sample_encodings.py gfx1100 600`
 writes one encoding of each operation and 600 random ones. Half of these are random in the fields of an operation,
-which are mostly sound, half in every bit.
+which are mostly sound, half in every bit. A path and a seed may follow, for other ones.
 """
 
 from __future__ import annotations
@@ -77,14 +77,18 @@ def crashes(bits: int) -> bool:
     )
 
 
-if __name__ == "__main__":
-    processor, count = sys.argv[1], int(sys.argv[2])
+def lines(processor: str, count: int, seed: int) -> Iterator[str]:
+    """Encodings in hexadecimal with LLVM's text, or with "-" where it calls them invalid."""
     llvm = Disassembler(processor, TRUE16 if processor.startswith("gfx12") else "")
-    lines = []
-    for bits in encodings(processor, count, seed=1):
+    for bits in encodings(processor, count, seed):
         if processor.startswith("gfx9") and crashes(bits):
             continue
         size, text = llvm.text(bits, WORDS)
         code = bits.to_bytes(4 * WORDS, "little")
-        lines.append(f"{(code[:size] if size else code).hex()} {text or '-'}\n")
-    (FIXTURES / f"{processor}_encodings.txt").write_text("".join(lines))
+        yield f"{(code[:size] if size else code).hex()} {text or '-'}\n"
+
+
+if __name__ == "__main__":
+    processor, count, *rest = sys.argv[1:]
+    path = Path(rest[0]) if rest else FIXTURES / f"{processor}_encodings.txt"
+    path.write_text("".join(lines(processor, int(count), seed=int(rest[1]) if rest else 1)))

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import re
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -15,6 +18,7 @@ from hipgraph_cb.virtual.isa.core.instruction import UnknownInstruction
 from hipgraph_cb.virtual.isa.targets.processors import decoder_of
 from hipgraph_cb.virtual.isa.text.spelling import spelled
 
+ROOT = Path(__file__).parents[3]
 PROCESSORS = ("gfx1100", "gfx1201", "gfx90a", "gfx950")
 # the device refuses these by name: their operands are not looked at
 OUTLINES = ("image_", "exp", "lds_", "ds_direct_", "ds_param_", "v_interp_")
@@ -37,12 +41,13 @@ _ONLY_LLVM_READS = (
 _OTHERS_READ = re.compile(r"v_cmpx_|v_swmmac_|v_s_|(flat|global)_atomic_\w*f(16|32|64)$")
 # LLVM takes some image instructions of gfx12 for mixed multiply-adds of older processors
 _IMAGES_OF_GFX12 = 0xD3
+_QUADS = re.compile(r"quad_perm:\S+")
 _LOWER_HALF = re.compile(r"(?<=\d)\.l")
 
 
-def samples(processor: str) -> Iterator[tuple[bytes, str | None]]:
+def samples(path: Path) -> Iterator[tuple[bytes, str | None]]:
     """Encodings, and LLVM's text of those that are an instruction."""
-    for line in (FIXTURES / "isa" / f"{processor}_encodings.txt").read_text().splitlines():
+    for line in path.read_text().splitlines():
         code, text = line.split(" ", 1)
         yield bytes.fromhex(code), None if text == "-" else text.split(" ;")[0]
 
@@ -51,10 +56,10 @@ def only_llvm_reads(text: str) -> bool:
     return any(pattern.match(text) for pattern in _ONLY_LLVM_READS) or _LITERAL_AND_LANES.search(text) is not None
 
 
-@pytest.mark.parametrize("processor", PROCESSORS)
-def test_what_llvm_calls_invalid_is_invalid_and_the_rest_has_its_size_and_text(processor):
+def compare(processor: str, path: Path) -> tuple[int, int]:
+    """How many encodings have LLVM's size and text, and how many are no instruction."""
     decoder, compared, refused = decoder_of(processor), 0, 0
-    for code, expected in samples(processor):
+    for code, expected in samples(path):
         try:
             instruction = decoder.decode(code, 0, processor)
         except UnknownInstruction as error:
@@ -66,14 +71,34 @@ def test_what_llvm_calls_invalid_is_invalid_and_the_rest_has_its_size_and_text(p
             assert expected is None or expected.split()[0] == instruction.mnemonic
             continue
         if expected is None:
-            assert processor.startswith("gfx9") and _OTHERS_READ.match(instruction.mnemonic), (
-                f"{code.hex()} {instruction}"
-            )
+            assert _OTHERS_READ.match(instruction.mnemonic), f"{code.hex()} {instruction}"
             continue
-        assert (instruction.size, spelled(instruction, processor)) == (len(code), without_encoding(expected))
+        assert instruction.size == len(code)
+        texts = [spelled(instruction, processor), without_encoding(expected)]
+        if instruction.mnemonic == "v_fma_mixhi_f16":  # LLVM loses a bit of the lanes here
+            texts = [_QUADS.sub("", text) for text in texts]
+        assert texts[0] == texts[1], code.hex()
         compared += 1
+    return compared, refused
+
+
+@pytest.mark.parametrize("processor", PROCESSORS)
+def test_what_llvm_calls_invalid_is_invalid_and_the_rest_has_its_size_and_text(processor):
+    compared, refused = compare(processor, FIXTURES / "isa" / f"{processor}_encodings.txt")
     assert compared > 1000
     assert refused > 100
+
+
+@pytest.mark.encodings
+@pytest.mark.parametrize("seed", [2, 3])
+@pytest.mark.parametrize("processor", PROCESSORS)
+def test_the_same_holds_for_ten_thousand_random_encodings(processor, seed, tmp_path):
+    path = tmp_path / "encodings.txt"
+    tool = ("tools/sample_encodings.py", processor, "10000", str(path), str(seed))
+    subprocess.run((sys.executable, *tool), check=True, cwd=ROOT, env=os.environ | {"PYTHONPATH": str(ROOT)})
+    compared, refused = compare(processor, path)
+    assert compared > 4000
+    assert refused > 1000
 
 
 def corpus() -> list[tuple[str, Path]]:

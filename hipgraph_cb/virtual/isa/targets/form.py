@@ -56,8 +56,9 @@ class Form:
         mnemonic: LLVM's name without encoding suffix.
         operands: what it reads and writes, in the order of the text.
         fixed: bits that belong to no field of it, and `value`, what they are.
-        flags: which words may follow: "l" a literal, "L" always a literal, "d" a DPP word, in which "n" and "m" let
-            sources 0 and 1 be negated; "2": its two offsets count apart.
+        flags: which words may follow: "l" a literal, "L" always a literal, "d" a DPP word, "s" an SDWA word; there "n"
+            and "m" let sources 0 and 1 be negated, "c" lets the result be clamped and "o" be multiplied. "2": its two
+            offsets count apart.
     """
 
     mnemonic: str

@@ -152,4 +152,9 @@ def refuse_sdwa(form: Form, sdwa: Mapping[str, int], word: FirstWord) -> None:
     selectors = ["src0_sel"] + ["src1_sel"] * ("vsrc1" in used) + ["dst_sel"] * ("dst_sel" in sdwa)
     if any(sdwa[selector] > _WHOLE for selector in selectors) or sdwa.get("dst_unused", 0) > _PRESERVED:
         word.refuse(f"({form.mnemonic}) selects a part of a register that there is not")
+    for field, flag in (("clamp", "c"), ("omod", "o")):
+        if sdwa.get(field) and flag not in form.flags:
+            word.refuse(f"({form.mnemonic}) has no {field}")
+    if any(flag in form.flags and sdwa[f"{source}_sext"] for source, flag in (("src0", "n"), ("src1", "m"))):
+        word.refuse(f"({form.mnemonic}) extends no sign of a float")
     refuse_signs(form, sdwa, word)

@@ -59,7 +59,9 @@ def _modifiers(instruction: Instruction, names: Names) -> list[str]:
         flags += _chosen_halves(instruction, names)
     if instruction.mnemonic.startswith("v_bitop3_"):
         table = fields["omod"] << 6 | fields["abs"] << 3 | fields["neg"]
-        return [*flags, *([f"bitop3:{table if table < _FIRST_HEXADECIMAL else hex(table)}"] if table else [])]
+        return [f"bitop3:{table if table < _FIRST_HEXADECIMAL else hex(table)}"] * bool(table) + flags
+    if instruction.mnemonic.startswith("v_permlane") and instruction.mnemonic.endswith("_swap_b32"):
+        return ["bound_ctrl:1"] * (fields.get("op_sel", 0) >> 1 & 1) + ["fi:1"] * (fields.get("op_sel", 0) & 1)
     modified = fields if instruction.sdwa is None else instruction.sdwa
     if modified.get("clamp"):
         flags.append("clamp")
@@ -93,8 +95,9 @@ def _packed(instruction: Instruction) -> Iterator[str]:
     number = sum(operand.field in SOURCE_BIT for operand in instruction.operands)
     fields, every = instruction.fields, (1 << number) - 1
     mixes = instruction.mnemonic.startswith("v_fma_mix")
+    signed = not mixes and instruction.mnemonic != "v_mfma_ld_scale_b32"
     rows = [("op_sel", "op_sel", 0), ("op_sel_hi", "op_sel_hi", 0 if mixes else every)]
-    if not mixes:
+    if signed:
         rows += [("neg_lo", "neg", 0), ("neg_hi", "neg_hi", 0)]
     if instruction.mnemonic.startswith("v_swmmac_"):
         if fields["op_sel"]:

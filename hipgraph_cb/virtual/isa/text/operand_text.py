@@ -19,7 +19,9 @@ _INTEGER_PLACES = {
     "src0": re.compile(r"v_cvt_(scalef32_\w*|pk_f32)_(fp|bf)[468]$"),
     "src1": re.compile(r"v_cvt_(scalef32_)?sr_"),
 }
-_SHORT = re.compile(r"v_fma_mix|v_(?!pk|dot|sat|mad_[iu]32|sad)\w*([iub]|(?<!b)f)16$")
+_SHORT = re.compile(
+    r"v_fma_mix|v_(wmma|swmmac)_b?f16_|v_(?!pk|dot|sat|wmma|swmmac|mad_[iu]32|sad)\w*([iub]|(?<!b)f)16$"
+)
 _NUMBERS = frozenset({"i16", "u16", "b16", "i8", "u8", "i32", "u32", "b32", "i64", "u64", "b64", "i4", "u4"})
 HALF_BIT = {"src0": 0, "src1": 1, "src2": 2, "vdst": 3}
 SOURCE_BIT = {"src0": 0, "src1": 1, "vsrc1": 1, "src2": 2}
@@ -107,7 +109,11 @@ def _shows_bits(instruction: Instruction, operand: Operand) -> bool:
     if _compares_halves(instruction):
         return True
     is_short = operand.half or _SHORT.match(instruction.mnemonic) is not None
-    return is_short and _is_integer(instruction, operand)
+    return is_short and (_is_integer(instruction, operand) or instruction.mnemonic == "v_cndmask_b16")
+
+
+def _is_scalar_half(instruction: Instruction) -> bool:
+    return instruction.mnemonic.startswith("s_") and instruction.mnemonic.endswith("_f16")
 
 
 def _compares_halves(instruction: Instruction) -> bool:
@@ -116,7 +122,7 @@ def _compares_halves(instruction: Instruction) -> bool:
 
 def _literal(instruction: Instruction, operand: Operand) -> str:
     """Hexadecimal, unless the number would have fitted an inline constant."""
-    bits = 16 if operand.half or _SHORT.match(instruction.mnemonic) or _compares_halves(instruction) else 32
+    bits = 16 if operand.half or _SHORT.match(instruction.mnemonic) or _is_scalar_half(instruction) else 32
     value = (instruction.literal or 0) & (1 << bits) - 1
     signed = (value ^ 1 << bits - 1) - (1 << bits - 1)
     return str(signed) if -16 <= signed <= 64 else f"{value:#x}"

@@ -228,10 +228,10 @@ FORMS = {
     }),
   ),
   "VOP2": (
-    ("vdst:1 src0:1:vscl vsrc1:1 vcc:0", 0x0, 0x0, "dlsnm", {
+    ("vdst:1 src0:1:vscl vsrc1:1 vcc:0", 0x0, 0x0, "dlsnmc", {
       0: "v_cndmask_b32",
     }),
-    ("vdst:1 src0:1:vscl vsrc1:1", 0x0, 0x0, "dlsnm", {
+    ("vdst:1 src0:1:vscl vsrc1:1", 0x0, 0x0, "dlsnmco", {
       1: "v_add_f32", 2: "v_sub_f32", 3: "v_subrev_f32", 5: "v_mul_f32", 10: "v_min_f32", 11: "v_max_f32",
       31: "v_add_f16", 32: "v_sub_f16", 33: "v_subrev_f16", 34: "v_mul_f16", 45: "v_max_f16", 46: "v_min_f16",
       51: "v_ldexp_f16", 60: "v_pk_fmac_f16",
@@ -239,7 +239,7 @@ FORMS = {
     ("vdst:2 src0:2:vscl vsrc1:2", 0x0, 0x0, "l", {
       4: "v_fmac_f64",
     }),
-    ("vdst:1 src0:1:vscl vsrc1:1", 0x0, 0x0, "dls", {
+    ("vdst:1 src0:1:vscl vsrc1:1", 0x0, 0x0, "dlsc", {
       6: "v_mul_i32_i24", 7: "v_mul_hi_i32_i24", 8: "v_mul_u32_u24", 9: "v_mul_hi_u32_u24", 12: "v_min_i32",
       13: "v_max_i32", 14: "v_min_u32", 15: "v_max_u32", 16: "v_lshrrev_b32", 17: "v_ashrrev_i32",
       18: "v_lshlrev_b32", 19: "v_and_b32", 20: "v_or_b32", 21: "v_xor_b32", 38: "v_add_u16", 39: "v_sub_u16",
@@ -257,10 +257,10 @@ FORMS = {
     ("vdst:1 src0:1:vscl vsrc1:1 literal:1", 0x0, 0x0, "L", {
       24: "v_fmaak_f32", 37: "v_madak_f16",
     }),
-    ("vdst:1 vcc:0 src0:1:vscl vsrc1:1", 0x0, 0x0, "dls", {
+    ("vdst:1 vcc:0 src0:1:vscl vsrc1:1", 0x0, 0x0, "dlsc", {
       25: "v_add_co_u32", 26: "v_sub_co_u32", 27: "v_subrev_co_u32",
     }),
-    ("vdst:1 vcc:0 src0:1:vscl vsrc1:1 vcc:0", 0x0, 0x0, "dls", {
+    ("vdst:1 vcc:0 src0:1:vscl vsrc1:1 vcc:0", 0x0, 0x0, "dlsc", {
       28: "v_addc_co_u32", 29: "v_subb_co_u32", 30: "v_subbrev_co_u32",
     }),
   ),

@@ -70,7 +70,7 @@ def open_file(path: Path, call: str) -> BinaryIO:
         # A pipe would block the plain open until somebody writes to it.
         descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     except OSError as error:
-        raise _refused(error, path, f"{call}: the file cannot be read") from error
+        raise refused(error, path, f"{call}: the file cannot be read") from error
     if not S_ISREG(os.fstat(descriptor).st_mode):
         os.close(descriptor)
         raise InvalidArgumentError(
@@ -85,7 +85,7 @@ def read_file(path: Path, call: str) -> bytes:
         try:
             return file.read()
         except OSError as error:
-            raise _refused(error, path, f"{call}: the file cannot be read") from error
+            raise refused(error, path, f"{call}: the file cannot be read") from error
 
 
 def make_folder(path: Path, call: str) -> None:
@@ -93,7 +93,7 @@ def make_folder(path: Path, call: str) -> None:
     try:
         path.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise _refused(error, path, f"{call}: the folder cannot be made") from error
+        raise refused(error, path, f"{call}: the folder cannot be made") from error
 
 
 def write_file(path: Path, parts: Iterable[bytes], call: str) -> None:
@@ -117,7 +117,7 @@ def write_file(path: Path, parts: Iterable[bytes], call: str) -> None:
             )
         _replace(target, parts, mode)
     except OSError as error:
-        raise _refused(error, path, f"{call}: the file cannot be written") from error
+        raise refused(error, path, f"{call}: the file cannot be written") from error
 
 
 def write_text(path: Path, text: str, call: str) -> None:
@@ -159,5 +159,6 @@ def _replace(target: Path, parts: Iterable[bytes], mode: int | None) -> None:
         raise
 
 
-def _refused(error: OSError, path: Path, what: str) -> FileError:
+def refused(error: OSError, path: Path, what: str) -> FileError:
+    """The error of the family that says what the system refused."""
     return _KINDS.get(error.errno or 0, FileError)(what, error, str(path))

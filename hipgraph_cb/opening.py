@@ -195,14 +195,19 @@ def _check_settings(requested: VirtualSettings | None, runtime: VirtualLibrary) 
 def choose_devices(variable: str | None, kfd_device: Path, kfd_topology: Path) -> DeviceChoice:
     """Decide between real and virtual GPUs from the variable's value and two places of the Linux kernel driver."""
     if variable is not None:
-        return DeviceChoice(_parse_targets(variable), f"{VIRTUAL_VARIABLE}={variable}")
+        return DeviceChoice(parse_targets(variable), f"{VIRTUAL_VARIABLE}={variable}")
     missing = _missing_gpu(kfd_device, kfd_topology)
     if missing is None:
         return DeviceChoice((), f"{kfd_device} is usable and {kfd_topology} lists a GPU")
     return DeviceChoice((DEFAULT_VIRTUAL_TARGET,), missing)
 
 
-def _parse_targets(variable: str) -> tuple[str, ...]:
+def parse_targets(variable: str) -> tuple[str, ...]:
+    """The targets that the text of `HIPGRAPH_CB_VIRTUAL` names.
+
+    Raises:
+        InvalidArgumentError: none, or an empty one.
+    """
     targets = tuple(part.strip() for part in variable.split(","))
     if not all(targets):
         raise InvalidArgumentError(

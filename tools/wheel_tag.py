@@ -1,8 +1,8 @@
 """What a wheel is tagged with: the build backend runs this hook for each wheel, `pip install .` included.
 
-A wheel with `lane_loops.x86-64.so` is for the platform of that machine code, and is tagged so. The library needs
-nothing but the processor's own instructions, so any glibc will do. `HIPGRAPH_CB_WHEEL=pure`, and any other platform,
-gives the wheel without it: numpy does the same work.
+A wheel with machine code, `*.x86-64.so`, is for the platform of that code, and is tagged so. The libraries need nothing
+but the processor's own instructions, or functions of any glibc. `HIPGRAPH_CB_WHEEL=pure`, and any other platform, gives
+the wheel without them: numpy does the work of the lane loops, and `hipgraph-cb run` is refused.
 """
 
 from __future__ import annotations

@@ -14,6 +14,7 @@ from hipgraph_cb.cli.output import Parser, abandon, complain, finish, prepare_st
 from hipgraph_cb.errors import HipGraphError
 
 SUBCOMMANDS = {
+    "run": "run any program with virtual AMD GPUs: run [options] -- PROGRAM ARGS...",
     "doctor": "report versions, the HIP library in use, devices and what the virtual device approximates",
     "compile": "build a code object from HIP C++, OpenCL C, plain C or assembly, with the machine's compiler",
     "inspect": "print target, kernels, arguments and resources of a code object, and what is wrong with it",

@@ -1,6 +1,7 @@
 """Puts the virtual libraries into this process, under hip-python and every other C client.
 
-Both lead to the same GPUs. Each is made on demand, so a program that uses HSA only needs no hip-python.
+Both lead to the same GPUs. Each is made on demand, so a program that uses HSA only needs no hip-python. They are made
+in memory, or found as files in the folder that `hipgraph-cb run` made for the process.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ import os
 import threading
 from collections.abc import Sequence
 from contextlib import AbstractContextManager
+from pathlib import Path
 
 from hipgraph_cb.errors import FailedPreconditionError, InvalidArgumentError
 from hipgraph_cb.virtual.machine import Machine
@@ -21,10 +23,15 @@ _lock = threading.Lock()
 _machine: Machine | None = None
 _hip: VirtualRuntime | None = None
 _hsa: VirtualHsa | None = None
+_folder: Path | None = None
+FOLDER_VARIABLE = "HIPGRAPH_CB_LIBRARIES"
+"""Names the folder that `hipgraph-cb run` wrote the libraries into."""
 
 
 class VirtualRuntime(VirtualLibrary):
-    """The virtual HIP runtime of this process."""
+    """The virtual HIP runtime of this process. `is_bound`: hip-python uses it."""
+
+    is_bound = False
 
     def __init__(self, machine: Machine) -> None:
         from hipgraph_cb.virtual.callbacks import CallGate
@@ -34,7 +41,7 @@ class VirtualRuntime(VirtualLibrary):
         gate = CallGate(CALL_CODES, machine.calls)
         self._runtime = HipRuntime(machine, gate)
         functions = functions_of(self._runtime.profile)
-        library = load_library(functions)
+        library = load_library(functions, library_folder())
         self._runtime.address_of = library.address
         super().__init__(machine, gate, library, functions, self._runtime)
 
@@ -58,6 +65,7 @@ class VirtualRuntime(VirtualLibrary):
         from hipgraph_cb.virtual.hip_python import pin_hip_python
 
         pin_hip_python(self.library_path, MARKER)
+        self.is_bound = True
 
 
 class VirtualHsa(VirtualLibrary):
@@ -71,8 +79,9 @@ class VirtualHsa(VirtualLibrary):
 
         gate = CallGate(CALL_CODES, machine.calls)
         self.runtime = runtime = HsaRuntime(machine, gate)
-        super().__init__(machine, gate, load_library(), FUNCTIONS, runtime)
-        runtime.locate = self._library.address
+        library = load_library(library_folder())
+        runtime.locate = library.address
+        super().__init__(machine, gate, library, FUNCTIONS, runtime)
 
     def check_name(self) -> None:
         """Refuse where another library has the name."""
@@ -113,14 +122,41 @@ def install(targets: Sequence[str], settings: Settings | None = None) -> Virtual
         FailedPreconditionError: other devices are installed, or hip-python runs on another library.
         UnavailableError: hip-python is missing, or the library cannot be loaded.
     """
+    runtime = install_hip(targets, settings)
+    with _lock:
+        if not runtime.is_bound:
+            runtime.bind_hip_python()
+        return runtime
+
+
+def install_hip(targets: Sequence[str], settings: Settings | None = None) -> VirtualRuntime:
+    """Load the virtual libamdhip64.so with these GPUs for clients that open it by name; hip-python is not needed.
+
+    Raises:
+        InvalidArgumentError: no target, or one that is not a virtual GPU.
+        FailedPreconditionError: other devices are installed.
+        UnavailableError: the library cannot be loaded.
+    """
     global _hip
     with _lock:
         machine = _the_machine(targets, settings)
         if _hip is None:
-            runtime = VirtualRuntime(machine)
-            runtime.bind_hip_python()
-            _hip = runtime
+            _hip = VirtualRuntime(machine)
         return _hip
+
+
+def use_library_files(folder: Path) -> None:
+    """Load the libraries from these files instead of making them in memory."""
+    global _folder
+    _folder = folder
+
+
+def library_folder() -> Path | None:
+    """Where the libraries are as files, if they are."""
+    if _folder is not None:
+        return _folder
+    named = os.environ.get(FOLDER_VARIABLE)
+    return Path(named) if named else None
 
 
 def _the_machine(targets: Sequence[str], settings: Settings | None) -> Machine:

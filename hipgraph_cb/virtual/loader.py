@@ -9,6 +9,8 @@ from __future__ import annotations
 import struct
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cache
+from importlib import import_module
 from types import MappingProxyType
 
 from hipgraph_cb.abi import elf
@@ -70,6 +72,7 @@ def load(
         InvalidArgumentError: a relocation outside the segments.
         UndefinedSymbol: a relocation of a symbol that is neither in the code object nor in `defined`.
     """
+    _prepare_to_execute()
     code_object = executable.code_object
     segments = code_object.loadable()
     extent = max((segment.address + segment.memory_size for segment in segments), default=0)
@@ -88,6 +91,15 @@ def load(
         raise
     variables = {name: (address + symbol.value, symbol.size) for name, symbol in executable.globals.items()}
     return LoadedModule(memory, address, executable, kernels, variables)
+
+
+@cache
+def _prepare_to_execute() -> None:
+    """Import what executes kernels, which a program that only asks for devices does not need.
+
+    Not by the worker: a library that waits for a kernel while it is being loaded keeps other threads from loading any.
+    """
+    import_module("hipgraph_cb.virtual.dispatch")
 
 
 def _loaded_kernel(code_object: CodeObject, base: int, export: VerifiedExport) -> LoadedKernel:

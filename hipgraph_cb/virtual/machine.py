@@ -43,6 +43,7 @@ class Machine:
         memory: one arena for all devices and for pinned host memory, so every device can reach every range.
         calls: what the calls of both libraries share.
         on_fault: called on the worker, with the lock, when a kernel or copy has faulted.
+        show: called with the text of each kernel or copy that has failed.
         helpers: further threads, each with what it waits on, to be ended at exit.
     """
 
@@ -51,11 +52,12 @@ class Machine:
         self.settings = settings
         self.faults = FaultLog()
         self.on_fault: Callable[[Failure], None] = lambda failure: None
+        self.show: Callable[[str], None] = lambda text: None
         self.interrupts = Interrupts()
         self.calls = SharedCalls(self.interrupts, self.faults)
         self.calls.on_interrupted_wait = self._stop_kernels
         self.helpers: list[tuple[threading.Thread, threading.Condition]] = []
-        models = [_model(text) for text in self.targets]
+        models = [gpu_model(text) for text in self.targets]
         self.memory = Memory(settings.memory * len(targets) + HOST_ARENA)
         self.gpus = [
             VirtualGpu(ordinal, target, model, self._worker(ordinal)) for ordinal, (target, model) in enumerate(models)
@@ -82,6 +84,7 @@ class Machine:
             code, text = Code.UNKNOWN, "".join(traceback.format_exception(error)).rstrip()
         failure = Failure(code, f"{operation.label}: {text}")
         self.faults.add(failure.text)
+        self.show(failure.text)
         was_stopped = isinstance(error, DeviceFault) and error.kind is FaultKind.TIMEOUT
         if isinstance(error, (DeviceFault, MemoryFault)) and not was_stopped:
             self._fault_happened(failure)
@@ -102,6 +105,7 @@ class Machine:
         """At exit: stop the workers and let waiting calls return. In a forked child there are none."""
         if self.calls.refusal is not None:
             return
+        self.show = lambda text: None  # nobody wants to know what is stopped now
         for gpu in self.gpus:
             gpu.worker.stop_running("stopped because the process ends")
         self.calls.close(seconds)
@@ -113,7 +117,12 @@ class Machine:
             thread.join(seconds)
 
 
-def _model(text: str) -> tuple[TargetId, GpuModel]:
+def gpu_model(text: str) -> tuple[TargetId, GpuModel]:
+    """The target ID, with its features as sold, and the facts of a virtual GPU.
+
+    Raises:
+        InvalidArgumentError: there is no such one.
+    """
     target = TargetId.parse(text)
     model = MODELS.get(target.processor)
     if model is None:

@@ -27,6 +27,7 @@ class VirtualLibrary:
         targets: the processors of the devices, by ordinal.
         settings: what they were made with.
         library_path: the path under which the library was loaded.
+        image_addresses: where its images say what they are (`shared_object.LIBRARY_SYMBOL`).
         functions: the names of all functions it exports.
     """
 
@@ -42,6 +43,7 @@ class VirtualLibrary:
         self._interceptor = Interceptor(library, gate, table, self._addresses)
         self.functions = tuple(self._addresses)
         self.library_path = next(iter(library.paths.values()))
+        self.image_addresses = library.addresses
         # At exit native code answers every call, before the workers stop.
         atexit.register(library.restore)
 
@@ -82,6 +84,7 @@ def _wire(library: NativeLibrary, gate: CallGate, table: dict[str, ApiFunction],
     addresses = {}
     for function in table.values():
         if function.implementation is None:  # native code does it all
+            library.wire_fallback(function.name)
             addresses[function.name] = library.target(function.name)
             continue
         addresses[function.name] = gate.callback(

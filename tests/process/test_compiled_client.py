@@ -10,8 +10,7 @@ from pathlib import Path
 import pytest
 from support.bundle import bundle_of
 from support.child import result_of, run
-
-from hipgraph_cb.virtual.hip.symbol_versions import VERSIONS, symbol_version
+from support.stand_in import stand_in_for_hip
 
 SOURCE = Path(__file__).resolve().parents[1] / "fixtures" / "virtual" / "client.hip"
 C_LIBRARY = Path("/lib/x86_64-linux-gnu/libc.so.6")
@@ -23,22 +22,6 @@ needs_clang = pytest.mark.skipif(
 )
 
 
-def stand_in(folder: Path) -> Path:
-    """A libamdhip64.so.6 to link against, with the symbol versions of AMD's."""
-    (folder / "stand_in.c").write_text("".join(f"void {name}(void) {{}}\n" for name in FUNCTIONS))
-    nodes = []
-    for version, previous in zip(VERSIONS, ("", *VERSIONS), strict=False):
-        names = "".join(f" {name};" for name in FUNCTIONS if symbol_version(name) == version)
-        nodes.append(f"{version} {{ global:{names} }} {previous};" if names else f"{version} {{ }} {previous};")
-    (folder / "stand_in.map").write_text("\n".join(nodes))
-    library = folder / "stand-in" / "libamdhip64.so.6"
-    library.parent.mkdir()
-    build = ["clang-19", "-shared", "-fPIC", "-nostdlib", "-fuse-ld=lld", folder / "stand_in.c", "-o", library]
-    versions = f"-Wl,--version-script={folder / 'stand_in.map'}"
-    subprocess.run([*build, "-Wl,-soname,libamdhip64.so.6", versions], check=True)
-    return library
-
-
 @pytest.fixture(scope="module")
 def client(tmp_path_factory):
     folder = tmp_path_factory.mktemp("client")
@@ -48,8 +31,8 @@ def client(tmp_path_factory):
     bundle.write_bytes(bundle_of(gfx942=code.read_bytes()))
     embed = ["-Xclang", "-fcuda-include-gpubinary", "-Xclang", bundle]
     subprocess.run([*compile_, program, "--offload-host-only", "-fPIC", "-c", *embed], check=True)
-    link = ["clang++-19", "-shared", "-nostdlib", "-fuse-ld=lld", program, stand_in(folder), C_LIBRARY, "-o", library]
-    subprocess.run(link, check=True)
+    link = ["clang++-19", "-shared", "-nostdlib", "-fuse-ld=lld", program, stand_in_for_hip(folder, FUNCTIONS)]
+    subprocess.run([*link, C_LIBRARY, "-o", library], check=True)
     return library
 
 

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from importlib import import_module
+from pathlib import Path
 from pkgutil import iter_modules
 
 from hipgraph_cb.abi.hip.codes import Code
 from hipgraph_cb.virtual.callbacks import Codes
 from hipgraph_cb.virtual.hip import api
+from hipgraph_cb.virtual.hip.after_exit import FALLBACKS
 from hipgraph_cb.virtual.hip.function_table import FUNCTIONS, ApiFunction
 from hipgraph_cb.virtual.hip.profile import Profile
 from hipgraph_cb.virtual.hip.refused import refused_functions
@@ -48,10 +50,16 @@ def functions_of(profile: Profile) -> dict[str, ApiFunction]:
     return {name: function for name, function in everything.items() if profile.has(name)}
 
 
-def load_library(functions: Mapping[str, ApiFunction]) -> NativeLibrary:
-    """The native library with these functions of the virtual runtime, not wired yet."""
+def exported_functions(functions: Mapping[str, ApiFunction]) -> list[ExportedFunction]:
+    """What the native library exports for these functions of the virtual runtime."""
     exported = [ExportedFunction(MARKER, fallback=1)]
     for function in functions.values():
-        fallback = Code.DEINITIALIZED if function.fallback is None else function.fallback
+        otherwise = Code.DEINITIALIZED if function.fallback is None else function.fallback
+        fallback = FALLBACKS.get(function.name, otherwise)
         exported.append(ExportedFunction(function.name, symbol_version(function.name), fallback))
-    return NativeLibrary(SONAMES, exported, VERSIONS)
+    return exported
+
+
+def load_library(functions: Mapping[str, ApiFunction], folder: Path | None = None) -> NativeLibrary:
+    """The native library with these functions, not wired yet: made in memory, or of files in a folder."""
+    return NativeLibrary(SONAMES, exported_functions(functions), VERSIONS, folder)

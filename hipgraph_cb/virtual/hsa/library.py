@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from importlib import import_module
+from pathlib import Path
 from pkgutil import iter_modules
 
 from hipgraph_cb.abi.hsa import SONAME
@@ -16,6 +17,18 @@ from hipgraph_cb.virtual.shared_object import ExportedFunction
 SONAMES = (SONAME, "libhsa-runtime64.so")
 MARKER = "hipgraph_cb_virtual_hsa_marker"
 SYMBOL_VERSION = "ROCR_1"
+DONE_AFTER_EXIT = (
+    "hsa_shut_down",
+    "hsa_memory_free",
+    "hsa_memory_deregister",
+    "hsa_amd_memory_pool_free",
+    "hsa_amd_memory_unlock",
+    "hsa_signal_destroy",
+    "hsa_queue_destroy",
+    "hsa_executable_destroy",
+    "hsa_code_object_reader_destroy",
+)
+"""What succeeds when Python has closed the library, since destructors of C and C++ still call it then."""
 CALL_CODES = Codes(
     unknown=Status.ERROR,
     not_initialized=Status.NOT_INITIALIZED,
@@ -24,12 +37,18 @@ CALL_CODES = Codes(
 )
 
 
-def load_library() -> NativeLibrary:
-    """The native library with every function of the virtual runtime, not wired yet."""
+def exported_functions() -> list[ExportedFunction]:
+    """What the native library exports."""
     for found in iter_modules(api.__path__):
         import_module(f"{api.__name__}.{found.name}")
     exported = [ExportedFunction(MARKER, fallback=1)]
     for function in FUNCTIONS.values():
-        fallback = Status.NOT_INITIALIZED if function.fallback is None else function.fallback
+        otherwise = Status.NOT_INITIALIZED if function.fallback is None else function.fallback
+        fallback = Status.SUCCESS if function.name in DONE_AFTER_EXIT else otherwise
         exported.append(ExportedFunction(function.name, SYMBOL_VERSION, fallback))
-    return NativeLibrary(SONAMES, exported)
+    return exported
+
+
+def load_library(folder: Path | None = None) -> NativeLibrary:
+    """The native library with every function of the virtual runtime, not wired yet: in memory, or of files."""
+    return NativeLibrary(SONAMES, exported_functions(), folder=folder)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from typing import TYPE_CHECKING
 
 from hipgraph_cb.abi.hip.codes import Code
@@ -68,7 +69,7 @@ class HipRuntime:
         self.gate = gate
         self.settings = settings = machine.settings
         self.profile = PROFILES[settings.profile]
-        self._threads = ThreadStates(ThreadState)
+        self._threads = ThreadStates(ThreadState, self._thread_ended, gate.interrupts.in_callback)
         self.memory = machine.memory
         self.gpus = [Gpu(gpu.ordinal, gpu.target, gpu.model, gpu.worker) for gpu in machine.gpus]
         self.allocations = Allocations(self.memory, settings.memory)
@@ -119,6 +120,16 @@ class HipRuntime:
     def gpu(self) -> Gpu:
         """The calling thread's current device."""
         return self.gpus[self.thread.device]
+
+    def _thread_ended(self, state: ThreadState) -> None:
+        # Not here: the lock may be held, in a forked child for ever.
+        self.gate.shared.deferred.append(partial(self._forget_thread, state))
+
+    def _forget_thread(self, state: ThreadState) -> None:
+        self.threads_with_error.discard(state)
+        for stream in state.streams.values():
+            if stream.is_idle:  # else waits for the device have to find it
+                stream.gpu.streams.discard(stream)
 
     def gpu_at(self, ordinal: int) -> Gpu:
         if not 0 <= ordinal < len(self.gpus):

@@ -28,6 +28,15 @@ MAX_QUEUE_SIZE = 1 << 17
 MIN_QUEUE_SIZE = 1 << 6
 MAX_QUEUES = 128
 _GRID = (1 << 32) - 1
+_ZERO_OF_A_CPU = (
+    AgentInfo.BDFID,
+    AgentInfo.MEMORY_WIDTH,
+    AgentInfo.MEMORY_MAX_FREQUENCY,
+    AgentInfo.MAX_WAVES_PER_CU,
+    AgentInfo.NUM_SIMDS_PER_CU,
+    AgentInfo.NUM_SHADER_ENGINES,
+    AgentInfo.NUM_SHADER_ARRAYS_PER_SE,
+)
 _Callback = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_uint64, ctypes.c_size_t)
 
 
@@ -127,6 +136,7 @@ def _amd(runtime: HsaRuntime, agent: Agent) -> dict[int, bytes]:
             AgentInfo.MAX_CLOCK_FREQUENCY: _u32(0),
             AgentInfo.PRODUCT_NAME: name,
             AgentInfo.UUID: _text("CPU-XX", 21),
+            **dict.fromkeys(_ZERO_OF_A_CPU, _u32(0)),
         }
     model = gpu.model
     waves = model.threads_per_compute_unit // model.wavefront_size

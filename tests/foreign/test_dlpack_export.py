@@ -7,6 +7,7 @@ import sys
 import ml_dtypes
 import numpy as np
 import pytest
+from support.child import HANGING
 from support.collection import collect
 
 from hipgraph_cb import open_device
@@ -150,7 +151,7 @@ deleter = Unversioned.from_address(address).deleter
 ctypes.CDLL(None).__cxa_atexit(ctypes.c_void_p(deleter), ctypes.c_void_p(address), None)
 print("registered", flush=True)
 """
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=120)
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=HANGING)
     assert (done.returncode, done.stdout) == (0, "registered\n"), done.stderr
 
 

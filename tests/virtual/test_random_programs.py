@@ -24,8 +24,9 @@ def compare(directory, first_seed: int, level: str, processor: str, count: int =
             f"lane {lane}, result {result}: host {expected[lane, result]:#x}, virtual GPU {found[lane, result]:#x}"
             for lane, result in wrong[:8]
         ]
-        count = f"{len(wrong)} of {found.size} differ"
-        assert not listing, f"program {seed} for {processor} at -{level}, {count}: {listing}"
+        assert not listing, (
+            f"program {seed} for {processor} at -{level}, {len(wrong)} of {found.size} differ: {listing}"
+        )
         assert len(np.unique(expected, axis=0)) > 20
 
 

@@ -93,12 +93,13 @@ class Joiner:
 def auto_join(api: HipApi) -> AutoJoin:
     """What `AUTO` means on the runtime that is loaded, whatever GPU is behind it.
 
-    AMD's own has functions beyond HIP, which a library that brings HIP to another driver has not.
+    AMD's own has functions beyond HIP, which a library that brings HIP to another driver has not. The one that is
+    called, for the null stream, changes nothing, not even what the last error of the thread is.
     """
     try:
-        api.call("hipExtGetLastError")
+        api.call("hipGetStreamDeviceId", None)
     except UnavailableError:
         return AUTO_ELSEWHERE
-    except HipError:  # an error of before; the function is there
+    except HipError:  # whatever it answers, it is there
         pass
     return AUTO_ON_AMD

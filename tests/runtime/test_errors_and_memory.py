@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from hipgraph_cb.hip.api import HipApi
+from hipgraph_cb.hip.joins import auto_join
+from hipgraph_cb.recording.dependencies import AUTO_ON_AMD
+
 
 def test_a_good_call_cleared_the_last_error_in_6_4(hip, profile):
     assert hip.hipSetDevice(9)[0] == 101
@@ -33,3 +37,9 @@ def test_an_interior_address_frees_the_whole_allocation(hip):
 
 def test_the_version_is_that_of_the_profile(hip, profile):
     assert hip.done("hipRuntimeGetVersion") == {"6.4": 60443484, "7.2": 70253211}[profile]
+
+
+def test_asking_which_runtime_it_is_leaves_the_last_error_of_the_thread(hip):
+    assert hip.hipFree(0x1234)[0] == 1
+    assert auto_join(HipApi()) == AUTO_ON_AMD
+    assert hip.hipGetLastError()[0] == 1

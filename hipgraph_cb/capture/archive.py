@@ -31,8 +31,6 @@ BLOBS = "blobs/"
 
 LARGEST_FILE = (1 << 32) - 1
 """Bytes: beyond, a ZIP archive needs 64-bit fields, which this form does not have."""
-LARGEST_MANIFEST = 1 << 26
-"""Bytes: some 200 000 commands."""
 MOST_ENTRIES = (1 << 16) - 2
 
 _LOCAL = struct.Struct("<4s5H3I2H")
@@ -77,7 +75,6 @@ def write_archive(path: Path, manifest: bytes, blobs: Mapping[str, bytes]) -> No
     parts = list(_image(manifest, blobs))
     size = sum(map(len, parts))
     for what, found, allowed, unit in (
-        ("manifest", len(manifest), LARGEST_MANIFEST, "bytes"),
         ("set of blobs", len(blobs), MOST_ENTRIES, "blobs"),
         ("file", size, LARGEST_FILE, "bytes"),
     ):
@@ -162,10 +159,6 @@ def _read_directory(file: BinaryIO, size: int) -> list[_Entry]:
     if at != length or position != offset:
         raise _other_form("the directory", directory[at : at + 16])
     _check_names([entry.name for entry in entries])
-    if entries[0].size > LARGEST_MANIFEST:
-        raise OutOfRangeError(
-            "the manifest is too large", found=f"{entries[0].size} bytes", allowed=f"{LARGEST_MANIFEST} bytes"
-        )
     return entries
 
 

@@ -20,6 +20,7 @@ from hipgraph_cb.virtual.isa.core.registry import CompileContext, Step, Unsuppor
 from hipgraph_cb.virtual.isa.execution import instruction_set
 from hipgraph_cb.virtual.isa.vector.paired import both_at_once
 from hipgraph_cb.virtual.isa.vector.register_indexing import indexed
+from hipgraph_cb.virtual.isa.vector.wide_addition import SECOND_OF_WIDE_ADDITION, wide_addition
 
 if TYPE_CHECKING:
     from hipgraph_cb.virtual.isa.core.instruction import Instruction
@@ -103,10 +104,27 @@ class Program:
                 self._note_targets(compiled, block.end)
                 break
             if compiled is not None:
-                block.steps.append(compiled)
-                block.instructions.append(instruction)
-                self._note_effect(block, instruction)
+                self._append(block, instruction, compiled)
         return block
+
+    def _append(self, block: Block, instruction: Instruction, step: Step) -> None:
+        if block.instructions:
+            together = self._done_at_once(block.instructions[-1], instruction)
+            if together is not None:
+                block.steps[-1], step = together, _nothing
+        block.steps.append(step)
+        block.instructions.append(instruction)
+        self._note_effect(block, instruction)
+
+    def _done_at_once(self, first: Instruction, second: Instruction) -> Step | None:
+        """One step for two instructions that follow each other, where there is a faster one."""
+        target = self.context.target
+        if target.operation_name(second.mnemonic) != SECOND_OF_WIDE_ADDITION or self.context.indexes_registers:
+            return None
+        pair = (first, second)
+        if target.operations is not None:
+            pair = tuple(target.operations(one)[0] for one in pair)
+        return wide_addition(*pair)
 
     def _note_effect(self, block: Block, instruction: Instruction) -> None:
         """Whether a block changes what other waves may wait for. Of atomics on device memory `State` knows it."""
@@ -183,6 +201,10 @@ _VECTOR_FORMATS = frozenset(
 _MEMORY_FORMATS = {"DS", "GLOBAL", "FLAT", "SCRATCH", "MUBUF", "MTBUF", "SMEM"}
 _READS = re.compile(r"(global|flat|scratch|t?buffer)_load_(?!lds)|ds_(read|permute|bpermute|swizzle)|s_(buffer_)?load")
 _DEVICE_ATOMICS = re.compile(r"(global|buffer)_atomic_")
+
+
+def _nothing(state: State) -> None:
+    """What is left to do for an instruction that the one before it has done too."""
 
 
 def _failing(error: Exception) -> Step:

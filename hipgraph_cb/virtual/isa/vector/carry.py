@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from hipgraph_cb.virtual.isa.core import dpp
+from hipgraph_cb.virtual.isa.core.instruction import NOWHERE
 from hipgraph_cb.virtual.isa.core.lane_mask import choose
 from hipgraph_cb.virtual.isa.core.register_limits import SCALARS, scalars
 from hipgraph_cb.virtual.isa.core.registry import CompileContext, Compiled, UnsupportedInstruction, semantics
@@ -86,7 +87,10 @@ def _compile_wide_multiply_add(instruction: Instruction, context: CompileContext
         write(state, total)
         state.write_compare(carry_out, overflow)
 
-    return step
+    def step_without_carry(state: State) -> None:
+        write(state, np.multiply(first(state), second(state), dtype=dtype) + third(state))
+
+    return step_without_carry if carry_out == NOWHERE else step
 
 
 @semantics("v_cndmask_b16", "v_cndmask_b32")

@@ -29,7 +29,7 @@ _LITERAL_AND_LANES = re.compile(r"_dpp .*(?<!row_mask:)(?<!bank_mask:)0x[0-9a-f]
 _ONLY_LLVM_READS = (
     re.compile(r"\S+ src_"),
     re.compile(
-        r"v_(readfirstlane|permlane64|swap|swaprel|movrel|wmma|s?mfma\w*|accvgpr\w*)\S* .*(null|src_|m0|exec|vcc)"
+        r"v_(readfirstlane|permlane|swap|movrel|wmma|swmmac)\S* .*(null|src_|m0|exec|vcc)"
     ),
     re.compile(r".*:(25[6-9]|2[6-9]\d)\]"),
     re.compile(r"global_load\S* .*exec.* lds|global_load_lds\S* .*exec"),

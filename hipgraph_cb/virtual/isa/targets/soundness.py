@@ -72,7 +72,7 @@ def refuse_missing_operands(
 
 
 def _refuse_vectors_beyond_the_last(operand: Operand, value: int, is_source: bool, word: FirstWord) -> None:
-    is_vector = value >= VGPR_BASE if is_source else operand.field in _VECTORS and operand.kinds[:1] != "s"
+    is_vector = value >= VGPR_BASE if is_source else operand.field in _VECTORS and operand.kinds[:1] not in ("s", "g")
     first = value & 0xFF
     if is_vector and first + operand.registers > _VECTOR_COUNT:
         word.refuse(f"names {operand.registers} vector registers from number {first} on")

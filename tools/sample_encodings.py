@@ -10,14 +10,15 @@ from __future__ import annotations
 import random
 import sys
 from collections.abc import Iterator
+from importlib import import_module
 from pathlib import Path
 
 from isa_families import TRUE16
 from llvm_disassembler import Disassembler
 
 from hipgraph_cb.virtual.isa.targets.decoder import Decoder
+from hipgraph_cb.virtual.isa.targets.families import target_of
 from hipgraph_cb.virtual.isa.targets.form import Form, Format
-from hipgraph_cb.virtual.isa.targets.processors import decoder_of
 
 FIXTURES = Path(__file__).parents[1] / "tests" / "fixtures" / "isa"
 WORDS = 5
@@ -41,6 +42,11 @@ def encoding(random_bits: random.Random, kind: Format, opcode: int, form: Form) 
     ):
         bits = bits & ~((1 << width) - 1 << low) | value << low
     return bits
+
+
+def decoder_of(processor: str) -> Decoder:
+    decoder: Decoder = import_module(f"hipgraph_cb.virtual.isa.targets.{target_of(processor).family}.decode").DECODER
+    return decoder
 
 
 def operations(decoder: Decoder) -> Iterator[tuple[Format, int, Form]]:

@@ -14,9 +14,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from support.instructions import FIXTURES, disassembled, without_encoding
 
-from hipgraph_cb.virtual.isa.core.instruction import UnknownInstruction
-from hipgraph_cb.virtual.isa.targets.processors import decoder_of
-from hipgraph_cb.virtual.isa.text.spelling import spelled
+from hipgraph_cb.virtual.isa.core.instruction import Instruction, UnknownInstruction
+from hipgraph_cb.virtual.isa.targets.families import target_of
 
 ROOT = Path(__file__).parents[3]
 PROCESSORS = ("gfx1100", "gfx1201", "gfx90a", "gfx950")
@@ -28,9 +27,7 @@ OUTLINES = ("image_", "exp", "lds_", "ds_direct_", "ds_param_", "v_interp_")
 _LITERAL_AND_LANES = re.compile(r"_dpp .*(?<!row_mask:)(?<!bank_mask:)0x[0-9a-f]+(?!.*instid)")
 _ONLY_LLVM_READS = (
     re.compile(r"\S+ src_"),
-    re.compile(
-        r"v_(readfirstlane|permlane|swap|movrel|wmma|swmmac)\S* .*(null|src_|m0|exec|vcc)"
-    ),
+    re.compile(r"v_(readfirstlane|permlane|swap|movrel|wmma|swmmac)\S* .*(null|src_|m0|exec|vcc)"),
     re.compile(r".*:(25[6-9]|2[6-9]\d)\]"),
     re.compile(r"global_load\S* .*exec.* lds|global_load_lds\S* .*exec"),
     re.compile(r"\S+_f64_dpp |v_fma_mix\S*_dpp .*src_|s_(buffer_)?load_b96 "),
@@ -43,6 +40,14 @@ _OTHERS_READ = re.compile(r"v_cmpx_|v_swmmac_|v_s_|(flat|global)_atomic_\w*f(16|
 _IMAGES_OF_GFX12 = 0xD3
 _QUADS = re.compile(r"quad_perm:\S+")
 _LOWER_HALF = re.compile(r"(?<=\d)\.l")
+
+
+def decode(code: bytes, processor: str) -> Instruction:
+    return target_of(processor).decode(code, 0, processor)
+
+
+def spelled(instruction: Instruction, processor: str) -> str:
+    return target_of(processor).text(instruction, 64 if processor.startswith("gfx9") else 32)
 
 
 def samples(path: Path) -> Iterator[tuple[bytes, str | None]]:
@@ -58,10 +63,10 @@ def only_llvm_reads(text: str) -> bool:
 
 def compare(processor: str, path: Path) -> tuple[int, int]:
     """How many encodings have LLVM's size and text, and how many are no instruction."""
-    decoder, compared, refused = decoder_of(processor), 0, 0
+    compared, refused = 0, 0
     for code, expected in samples(path):
         try:
-            instruction = decoder.decode(code, 0, processor)
+            instruction = decode(code, processor)
         except UnknownInstruction as error:
             accepted = expected is None or only_llvm_reads(expected) or code[3] == _IMAGES_OF_GFX12
             assert accepted, f"{code.hex()} {expected}: {error}"
@@ -111,7 +116,7 @@ def test_every_instruction_of_the_corpus_has_the_size_and_text_of_llvm_19(proces
     lines = list(disassembled(path, processor))
     assert lines
     for listed in lines:
-        instruction = decoder_of(processor).decode(listed.code, 0, processor)
+        instruction = decode(listed.code, processor)
         assert instruction.size == len(listed.code)
         # LLVM 19 names the lower halves of registers in a few instructions only
         ours, llvms = (_LOWER_HALF.sub("", text) for text in (spelled(instruction, processor), listed.text))
@@ -122,7 +127,7 @@ def test_every_instruction_of_the_corpus_has_the_size_and_text_of_llvm_19(proces
 @given(code=st.binary(min_size=20, max_size=20))
 def test_any_bytes_decode_or_raise_the_decode_error(processor, code):
     try:
-        instruction = decoder_of(processor).decode(code, 0, processor)
+        instruction = decode(code, processor)
     except UnknownInstruction as error:
         assert error.word == int.from_bytes(code[:4], "little")
         return
@@ -134,7 +139,7 @@ def test_any_bytes_decode_or_raise_the_decode_error(processor, code):
 @given(code=st.binary(max_size=11))
 def test_code_that_ends_early_decodes_or_raises_the_decode_error(processor, code):
     try:
-        instruction = decoder_of(processor).decode(code, 0, processor)
+        instruction = decode(code, processor)
     except UnknownInstruction:
         return
     assert instruction.size <= len(code)
@@ -158,15 +163,15 @@ def test_code_that_ends_early_decodes_or_raises_the_decode_error(processor, code
     ],
 )
 def test_a_dual_instruction_has_its_two_operations_as_parts(code, first, second):
-    instruction = decoder_of("gfx1100").decode(bytes.fromhex(code), 0, "gfx1100")
+    instruction = decode(bytes.fromhex(code), "gfx1100")
     assert [(part.mnemonic, dict(part.fields)) for part in instruction.parts] == [first, second]
     assert {part.literal for part in instruction.parts} == {instruction.literal}
 
 
 def test_an_unused_source_may_be_the_constant_0_that_newer_compilers_put_there():
     # v_lshlrev_b64 v[0:1], 2, v[2:3]
-    old = decoder_of("gfx1100").decode(bytes.fromhex("00003cd782040200"), 0, "gfx1100")
-    new = decoder_of("gfx1100").decode(bytes.fromhex("00003cd782040202"), 0, "gfx1100")
+    old = decode(bytes.fromhex("00003cd782040200"), "gfx1100")
+    new = decode(bytes.fromhex("00003cd782040202"), "gfx1100")
     assert spelled(old, "gfx1100") == spelled(new, "gfx1100") == "v_lshlrev_b64 v[0:1], 2, v[2:3]"
 
 
@@ -189,5 +194,5 @@ def test_an_unused_source_may_be_the_constant_0_that_newer_compilers_put_there()
 )
 def test_scales_and_types_of_small_floats_are_read_with_their_matrix_instruction(code, text):
     # what LLVM 22 prints
-    instruction = decoder_of("gfx950").decode(bytes.fromhex(code) + bytes(8), 0, "gfx950")
+    instruction = decode(bytes.fromhex(code) + bytes(8), "gfx950")
     assert spelled(instruction, "gfx950") == text

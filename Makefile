@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test test-long test-producers test-libraries test-encodings check docs bench wheels fixtures clean
+.PHONY: demo test test-long test-producers test-clients test-libraries test-encodings check docs bench wheels fixtures clean
 
 $(VENV)/.runtime: pyproject.toml
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
@@ -18,10 +18,10 @@ demo: $(VENV)/.runtime
 	$(BIN)/hipgraph-cb demo
 
 test: $(VENV)/.dev
-	$(BIN)/python -m pytest -n 2 -m "not long and not producers and not libraries and not encodings" tests
+	$(BIN)/python -m pytest -n 2 -m "not long and not producers and not clients and not libraries and not encodings" tests
 
 test-long: $(VENV)/.dev
-	$(BIN)/python -m pytest -n 2 -m "not producers and not libraries and not encodings" tests
+	$(BIN)/python -m pytest -n 2 -m "not producers and not clients and not libraries and not encodings" tests
 
 # Other compilers, in an environment of their own: about 1.5 GB. They compile for gfx942 without a GPU.
 PRODUCERS := .venv-producers
@@ -34,6 +34,19 @@ $(PRODUCERS)/.done: pyproject.toml
 
 test-producers: $(PRODUCERS)/.done
 	$(PRODUCERS)/bin/python -m pytest -m producers tests
+
+# Programs of others, run as they are, in an environment of their own: about 2 GB. Their results make a table in docs/run.md.
+CLIENTS := .venv-clients
+CLIENT_PACKAGES := triton==3.9.0 iree-base-compiler==3.13.0 iree-base-runtime==3.13.0 tinygrad
+
+$(CLIENTS)/.done: pyproject.toml
+	test -x $(CLIENTS)/bin/python || $(PYTHON) -m venv $(CLIENTS)
+	$(CLIENTS)/bin/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]' $(CLIENT_PACKAGES)
+	touch $@
+
+test-clients: $(CLIENTS)/.done
+	$(CLIENTS)/bin/python -m pytest -m clients -o junit_family=xunit1 --junitxml=build/clients.xml tests/clients
+	$(CLIENTS)/bin/python tools/clients_table.py build/clients.xml
 
 # Real libraries of kernels, fetched by apt-get and pip: 410 MB once, kept in the user's cache folder.
 test-libraries: $(VENV)/.dev
@@ -74,4 +87,4 @@ fixtures:
 	$(PYTHON) tools/built_files.py build
 
 clean:
-	rm -rf $(VENV) $(PRODUCERS) $(ENCODINGS) build dist .mypy_cache .ruff_cache .pytest_cache
+	rm -rf $(VENV) $(PRODUCERS) $(CLIENTS) $(ENCODINGS) build dist .mypy_cache .ruff_cache .pytest_cache

@@ -8,8 +8,7 @@ from pathlib import Path
 from hipgraph_cb.cli.output import complain
 from hipgraph_cb.errors import InvalidArgumentError
 from hipgraph_cb.opening import VIRTUAL_VARIABLE
-from hipgraph_cb.programs.process import end_as, run_to_its_end
-from hipgraph_cb.programs.run import RunOptions, prepared
+from hipgraph_cb.programs.process import end_as, held_signals, run_to_its_end
 
 EXAMPLES = """examples:
   hipgraph-cb run -- ./saxpy 1024
@@ -37,8 +36,13 @@ def run(options: argparse.Namespace) -> int:
     command = options.command[1:] if options.command[:1] == ["--"] else options.command
     if not command:
         raise InvalidArgumentError("no program is named", next_step="hipgraph-cb run -- PROGRAM ARGS...")
-    with prepared(RunOptions(options.target, options.seed, options.trace)) as environment:
-        targets = environment[VIRTUAL_VARIABLE].replace(",", ", ")
-        complain(f"hipgraph-cb: no real GPU is used: kernels of {command[0]} run on the CPU, as virtual GPU {targets}")
-        status = run_to_its_end(command, environment)
+    with held_signals() as held:
+        from hipgraph_cb.programs.run import RunOptions, prepared  # loads libraries that start threads
+
+        with prepared(RunOptions(options.target, options.seed, options.trace)) as environment:
+            targets = environment[VIRTUAL_VARIABLE].replace(",", ", ")
+            complain(
+                f"hipgraph-cb: no real GPU is used: kernels of {command[0]} run on the CPU, as virtual GPU {targets}"
+            )
+            status = run_to_its_end(command, environment, held)
     return end_as(status)

@@ -24,9 +24,7 @@ def compare(directory, first_seed: int, level: str, processor: str, count: int =
             f"lane {lane}, result {result}: host {expected[lane, result]:#x}, virtual GPU {found[lane, result]:#x}"
             for lane, result in wrong[:8]
         ]
-        assert not listing, (
-            f"program {seed} for {processor} at -{level}, {len(wrong)} of {found.size} differ: {listing}"
-        )
+        assert not listing, f"program {seed}, {processor} -{level}, {len(wrong)} of {found.size} differ: {listing}"
         assert len(np.unique(expected, axis=0)) > 20
 
 

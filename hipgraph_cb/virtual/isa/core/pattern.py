@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 MOST_AXES = 6
+_MASK32 = 0xFFFFFFFF
 SMALLEST = 4096  # with fewer lanes, looking for a pattern takes longer than a gather
 
 
@@ -135,6 +136,24 @@ def _line(first: int, size: int, step: int, dtype: np.dtype[Any]) -> NDArray[Any
     return steps
 
 
+class _Family:
+    """Arrays that differ by a distance modulo 2**32, so that the pattern of one is known for all.
+
+    Attributes:
+        uses: how often one of them was used as an index, counted up to one.
+        pattern: of the member at distance `anchor` from the first; None while nobody has looked.
+        has_none: somebody has looked in vain.
+    """
+
+    __slots__ = ("anchor", "has_none", "pattern", "uses")
+
+    def __init__(self, uses: int) -> None:
+        self.uses = uses
+        self.pattern: Pattern | None = None
+        self.anchor = 0
+        self.has_none = False
+
+
 class Patterns:
     """What is known of the index arrays that registers hold, as long as they live.
 
@@ -144,53 +163,69 @@ class Patterns:
     __slots__ = ("_known",)
 
     def __init__(self) -> None:
-        self._known: dict[int, tuple[weakref.ref[NDArray[Any]], Pattern | bool]] = {}  # False: met once; True: has none
+        self._known: dict[int, tuple[weakref.ref[NDArray[Any]], _Family, int]] = {}  # the distance from the first
 
     def of(self, indices: NDArray[Any]) -> Pattern | None:
         """The pattern of an array that is used as an index now, if it is known or worth finding out."""
         if indices.size < SMALLEST:
             return None
-        found = self._known.get(id(indices))
-        if found is None or found[0]() is not indices:
-            self._note(indices, False)
+        found = self._entry(indices)
+        if found is None:
+            self._note(indices, _Family(uses=1), 0)
             return None
-        pattern = found[1]
-        if pattern is False:
-            pattern = find(indices) or True
-            self._note(indices, pattern)
-        return pattern if isinstance(pattern, Pattern) else None
+        family, distance = found
+        if family.pattern is not None:
+            moved = _distance_within(family.pattern, distance - family.anchor)
+            return family.pattern if moved == 0 else None if moved is None else family.pattern.moved(moved)
+        if family.uses and not family.has_none:
+            family.pattern, family.anchor = find(indices), distance
+            family.has_none = family.pattern is None
+        family.uses = 1
+        return family.pattern
 
     def expect(self, indices: NDArray[Any]) -> None:
         """The array is worth looking at when it is used for the first time."""
         if indices.size >= SMALLEST:
-            self._note(indices, False)
+            self._note(indices, _Family(uses=1), 0)
 
     def distance(self, indices: NDArray[np.uint32], distance: int) -> int | None:
         """The distance that, added to every index, gives the sum modulo 2**32; None when that is not known."""
-        found = self._known.get(id(indices))
-        if found is None or not isinstance(found[1], Pattern) or found[0]() is not indices:
+        found = self._entry(indices)
+        if found is None:
             return None
-        low, high = found[1].low, found[1].high
-        rest = distance & 0xFFFFFFFF
-        for possible in (rest, rest - (1 << 32)):
-            if low + possible >= 0 and high + possible < 1 << 32:
-                return possible
-        return None
+        family, own = found
+        if family.pattern is None:
+            return None
+        already = _distance_within(family.pattern, own - family.anchor)
+        moved = _distance_within(family.pattern, own - family.anchor + distance)
+        return None if already is None or moved is None else moved - already
 
     def note_sum(self, total: NDArray[np.uint32], indices: NDArray[np.uint32], distance: int) -> None:
         """`total` is `indices` plus `distance` modulo 2**32: what is known of the one holds for the other."""
-        found = self._known.get(id(indices))
-        if found is None or found[0]() is not indices:
+        if total.size < SMALLEST:
             return
-        pattern = found[1]
-        if isinstance(pattern, Pattern):
-            moved = self.distance(indices, distance)
-            pattern = True if moved is None else pattern.moved(moved)
-        self._note(total, pattern)
+        found = self._entry(indices)
+        if found is None:
+            found = _Family(uses=0), 0
+            self._note(indices, *found)
+        self._note(total, found[0], found[1] + distance)
 
-    def _note(self, indices: NDArray[Any], pattern: Pattern | bool) -> None:
+    def _entry(self, indices: NDArray[Any]) -> tuple[_Family, int] | None:
+        found = self._known.get(id(indices))
+        return None if found is None or found[0]() is not indices else found[1:]
+
+    def _note(self, indices: NDArray[Any], family: _Family, distance: int) -> None:
         if len(self._known) >= 64:
             self._known = {key: entry for key, entry in self._known.items() if entry[0]() is not None}
             if len(self._known) >= 32:
                 self._known.clear()
-        self._known[id(indices)] = (weakref.ref(indices), pattern)
+        self._known[id(indices)] = (weakref.ref(indices), family, distance & _MASK32)
+
+
+def _distance_within(pattern: Pattern, distance: int) -> int | None:
+    """The distance modulo 2**32 that keeps every index of a pattern in 0..2**32-1, if there is one."""
+    rest = distance & _MASK32
+    for possible in (rest, rest - (1 << 32)):
+        if pattern.low + possible >= 0 and pattern.high + possible <= _MASK32:
+            return possible
+    return None

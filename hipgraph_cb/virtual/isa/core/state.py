@@ -94,11 +94,29 @@ def join(low: Vector32, high: Vector32) -> Vector64:
     return np.bitwise_or(wide, shifted, out=wide if wide.shape == shifted.shape else None)
 
 
+class Half:
+    """Half of the 64-bit value that a pair of registers held when the other half was overwritten."""
+
+    __slots__ = ("_pair", "_upper")
+
+    def __init__(self, pair: Vector64 | ScaledIndex, *, upper: bool) -> None:
+        self._pair = pair
+        self._upper = upper
+
+    def words(self) -> Vector32:
+        """The values."""
+        pair = self._pair.number() if isinstance(self._pair, ScaledIndex) else self._pair
+        words: Vector32 = (pair >> _HALF if self._upper else pair).astype(_U32)
+        return words
+
+
 def _are_equal(first: Any, second: Any) -> bool:
     if type(first) is not type(second):
         return False
     if isinstance(first, LaneMask):
         first, second = first.bits, second.bits
+    elif isinstance(first, Half):
+        first, second = first.words(), second.words()
     elif isinstance(first, ScaledIndex):
         return (first.base, first.shift) == (second.base, second.shift) and _are_equal(first.index, second.index)
     elif isinstance(first, tuple):
@@ -145,8 +163,9 @@ class State:
         # Both lists have spare entries behind the last register, so neighbours are read without a bound check.
         self._vgpr: list[Vector32 | None] = [_UNWRITTEN] * 514
         self._wide: list[Vector64 | ScaledIndex | None] = [None] * 514
-        # An array plus a distance, which does not wrap around; _vgpr[register] then is None until it is read.
-        self._moved: list[tuple[Vector32, int] | None] = [None] * 514
+        # An array plus a distance, which does not wrap around, or half of a pair that is no more; _vgpr[register] then
+        # is None until it is read.
+        self._late: list[tuple[Vector32, int] | Half | None] = [None] * 514
         # A lane mask is in both registers of its (even) pair; the parity of the register selects the half.
         self._sgpr: list[int | Vector32 | LaneMask] = [UNWRITTEN] * 128
         self._scc: Condition = False
@@ -197,14 +216,15 @@ class State:
 
     def read_moved(self, register: int) -> tuple[Vector32, int]:
         """An array and what is to be added to it; the sum is in 0..2**32-1 everywhere."""
-        return self._moved[register] or (self.read_vgpr(register), 0)
+        late = self._late[register]
+        return late if type(late) is tuple else (self.read_vgpr(register), 0)
 
     def write_moved(self, register: int, index: Vector32, distance: int) -> None:
         """Write all lanes of a register with a sum that `read_moved` may return; only while every lane is active."""
         self._store32(register, index)
         if distance:
             self._vgpr[register] = None
-            self._moved[register] = (index, distance)
+            self._late[register] = (index, distance)
 
     def write_vgpr(self, register: int, value: Vector32) -> None:
         """Write the active lanes. `value`: uint32, anything that broadcasts to [waves, lanes]."""
@@ -236,15 +256,17 @@ class State:
 
     def _store32(self, register: int, value: Vector32) -> None:
         vgpr, wide = self._vgpr, self._wide
-        if wide[register] is not None:
+        pair = wide[register]
+        if pair is not None:
             if vgpr[register + 1] is None:
-                self._half(register + 1)
+                self._late[register + 1] = Half(pair, upper=True)
             wide[register] = None
-        if wide[register - 1] is not None:
+        pair = wide[register - 1]
+        if pair is not None:
             if vgpr[register - 1] is None:
-                self._half(register - 1)
+                self._late[register - 1] = Half(pair, upper=False)
             wide[register - 1] = None
-        self._moved[register] = None
+        self._late[register] = None
         vgpr[register] = value if value.ndim == 2 else value.reshape(1, -1)
 
     def write_scaled(self, register: int, value: ScaledIndex) -> None:
@@ -252,26 +274,31 @@ class State:
         self._store64(register, value)
 
     def _store64(self, register: int, value: Vector64 | ScaledIndex) -> None:
-        vgpr, wide = self._vgpr, self._wide
-        if wide[register - 1] is not None:
+        vgpr, wide, late = self._vgpr, self._wide, self._late
+        pair = wide[register - 1]
+        if pair is not None:
             if vgpr[register - 1] is None:
-                self._half(register - 1)
+                late[register - 1] = Half(pair, upper=False)
             wide[register - 1] = None
-        if wide[register + 1] is not None:
+        pair = wide[register + 1]
+        if pair is not None:
             if vgpr[register + 2] is None:
-                self._half(register + 2)
+                late[register + 2] = Half(pair, upper=True)
             wide[register + 1] = None
         wide[register] = value
         vgpr[register] = vgpr[register + 1] = None
-        self._moved[register] = self._moved[register + 1] = None
+        late[register] = late[register + 1] = None
 
     def _half(self, register: int) -> Vector32:
         """Make an array of its own of the half of a pair, or of the sum, that `register` is."""
-        moved = self._moved[register]
-        if moved is not None:
-            value: Vector32 = moved[0] + _U32(moved[1] & MASK32)
-            self.patterns.note_sum(value, *moved)
-            self._moved[register] = None
+        late = self._late[register]
+        if late is not None:
+            self._late[register] = None
+            if isinstance(late, Half):
+                value: Vector32 = late.words()
+            else:
+                value = late[0] + _U32(late[1] & MASK32)
+                self.patterns.note_sum(value, *late)
         elif self._wide[register] is not None:
             value = self.read_vgpr64(register).astype(_U32)
         elif self._wide[register - 1] is not None:
@@ -540,7 +567,7 @@ class State:
 
     def snapshot(self) -> Snapshot:
         """What `is_as_in` compares with; cheap, since register arrays are never changed."""
-        return list(self._vgpr), list(self._wide), list(self._moved), list(self._sgpr), [self._scc, self._exec]
+        return list(self._vgpr), list(self._wide), list(self._late), list(self._sgpr), [self._scc, self._exec]
 
     def is_as_in(self, snapshot: Snapshot) -> bool:
         """Whether all registers hold the same; a value that is kept in another form may count as different."""

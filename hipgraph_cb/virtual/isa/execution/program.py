@@ -20,7 +20,7 @@ from hipgraph_cb.virtual.isa.core.registry import CompileContext, Step, Unsuppor
 from hipgraph_cb.virtual.isa.execution import instruction_set
 from hipgraph_cb.virtual.isa.vector.paired import both_at_once
 from hipgraph_cb.virtual.isa.vector.register_indexing import indexed
-from hipgraph_cb.virtual.isa.vector.wide_addition import SECOND_OF_WIDE_ADDITION, wide_addition
+from hipgraph_cb.virtual.isa.vector.wide_addition import WIDE_ADDITION, wide_addition
 
 if TYPE_CHECKING:
     from hipgraph_cb.virtual.isa.core.instruction import Instruction
@@ -119,12 +119,12 @@ class Program:
     def _done_at_once(self, first: Instruction, second: Instruction) -> Step | None:
         """One step for two instructions that follow each other, where there is a faster one."""
         target = self.context.target
-        if target.operation_name(second.mnemonic) != SECOND_OF_WIDE_ADDITION or self.context.indexes_registers:
+        names = (target.operation_name(first.mnemonic), target.operation_name(second.mnemonic))
+        if names != WIDE_ADDITION or self.context.indexes_registers:
             return None
-        pair = (first, second)
         if target.operations is not None:
-            pair = tuple(target.operations(one)[0] for one in pair)
-        return wide_addition(*pair)
+            (first,), (second,) = target.operations(first), target.operations(second)
+        return wide_addition(first, second)
 
     def _note_effect(self, block: Block, instruction: Instruction) -> None:
         """Whether a block changes what other waves may wait for. Of atomics on device memory `State` knows it."""

@@ -18,15 +18,13 @@ if TYPE_CHECKING:
     from hipgraph_cb.virtual.isa.core.instruction import Instruction
     from hipgraph_cb.virtual.isa.core.registry import Step
 
-FIRST_OF_WIDE_ADDITION, SECOND_OF_WIDE_ADDITION = "v_add_co_u32", "v_addc_co_u32"
+WIDE_ADDITION = ("v_add_co_u32", "v_addc_co_u32")
 _PLAIN_SCALARS = 102  # what is from here on has other uses in some family
 _LIMIT = 1 << 64
 
 
 def wide_addition(low: Instruction, high: Instruction) -> Step | None:
-    """The step of both instructions, or None where they are no such addition."""
-    if (low.mnemonic, high.mnemonic) != (FIRST_OF_WIDE_ADDITION, SECOND_OF_WIDE_ADDITION):
-        return None
+    """The step of two instructions of these names, or None where they are no such addition."""
     carry, target = _carry_of(low), low.fields["vdst"]
     if carry is None or carry != _carry_of(high) or high.fields["vdst"] != target + 1:
         return None
@@ -49,7 +47,7 @@ def _carry_of(instruction: Instruction) -> int | None:
     fields = instruction.fields
     if instruction.format != "VOP3SD":
         return VCC
-    is_first = instruction.mnemonic == FIRST_OF_WIDE_ADDITION
+    is_first = instruction.mnemonic == WIDE_ADDITION[0]
     if fields.get("clamp", 0) or fields["sdst"] >= SCALARS or not (is_first or fields["src2"] == fields["sdst"]):
         return None
     return fields["sdst"]
@@ -57,7 +55,7 @@ def _carry_of(instruction: Instruction) -> int | None:
 
 def _uniform(low: int, high: int) -> Callable[[State], Any] | None:
     """Reads a pair of scalar registers or of constants: int, or uint64 [waves, 1]."""
-    if low + 1 < _PLAIN_SCALARS and high == low + 1:
+    if low % 2 == 0 and low + 1 < _PLAIN_SCALARS and high == low + 1:
         return lambda state: state.read_sgpr64(low)
     first, second = (constant_value(code, None, "u32") for code in (low, high))
     if first is None or second is None:

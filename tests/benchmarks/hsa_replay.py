@@ -6,6 +6,7 @@ Packets and kernel arguments lie in plain host memory, as they do on a real mach
 from __future__ import annotations
 
 import itertools
+import time
 from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
@@ -30,6 +31,7 @@ CODE_OBJECT = Path(__file__).parent.parent / "fixtures" / "conformance" / "confo
 RING = 16384
 HOLD = "100 ns"
 DISPATCHES = 200
+TRANSFERS = 2_000
 
 
 class Memory:
@@ -107,7 +109,7 @@ def tables() -> list[dict[int, BoundRange]]:
 
 
 def figures() -> list[Figure]:
-    return [*unattended(), *side_by_side()]
+    return [*unattended(), *side_by_side(), *transfers()]
 
 
 def unattended() -> list[Figure]:
@@ -164,3 +166,28 @@ def side_by_side() -> list[Figure]:
     hip, hsa = medians["hip"], medians["hsa"]
     name = f"one empty dispatch of {DISPATCHES}, replayed on the virtual"
     return [Figure(f"{name} HIP", hip), Figure(f"{name} HSA", hsa, hsa / hip, "HIP")]
+
+
+def transfers() -> list[Figure]:
+    """Fills and copies on the virtual HSA device, where our own kernels do them; time of the processor."""
+    from hipgraph_cb import open_device
+
+    device = open_device("hsa")
+    x, y = device.allocate(4096), device.allocate(4096)
+    figures = []
+    for what, hold in (("fills", "1 s"), ("copies", "")):
+        with device.command_buffer() as cb:
+            for number in range(TRANSFERS):
+                if what == "fills":
+                    cb.fill_buffer(x, number)
+                else:
+                    cb.copy_buffer(x, y)
+                cb.execution_barrier()
+
+        def replay(cb: Any = cb) -> None:
+            cb.replay()
+            device.synchronize()
+
+        seconds = median_seconds(replay, runs=3, clock=time.process_time)
+        figures.append(Figure(f"{TRANSFERS} {what} of 4096 bytes on the virtual HSA", seconds, hold=hold))
+    return figures

@@ -6,7 +6,6 @@ from typing import NamedTuple
 
 SIGNED, UNSIGNED, FLOAT = "signed", "unsigned", "float"
 
-
 INTEGER_LETTERS = {1: "B", 2: "H", 4: "I", 8: "Q"}
 FLOAT_LETTERS = {2: "e", 4: "f", 8: "d"}
 """What `struct` calls the unsigned integers and the floats of a size in bytes; signed integers in small letters."""
@@ -44,7 +43,7 @@ C_TYPES: dict[str, CType] = {
 
 def numpy_type(type_name: str | None) -> str | None:
     """The numpy name of what a pointer of this type points to, vectors by their element; None where it is not known."""
-    name = (type_name or "").removesuffix("*").strip().removeprefix("const ")
+    name = (type_name or "").rstrip("&").removesuffix("*").strip().removeprefix("const ")
     found = C_TYPES.get(name) or C_TYPES.get(name.rstrip("0123456789"))
     return None if found is None else found.numpy_name
 

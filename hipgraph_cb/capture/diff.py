@@ -15,7 +15,6 @@ from itertools import pairwise
 from typing import NamedTuple
 
 from hipgraph_cb.capture.command_fields import NESTED, ComparedField, compared_fields, summary
-from hipgraph_cb.code_object.kernel_args import KernargLayout
 from hipgraph_cb.recording.commands import type_of
 from hipgraph_cb.recording.recording import Recording
 from hipgraph_cb.recording.resources import ExecutableEntry
@@ -223,7 +222,7 @@ class _Comparer:
             if now is None:
                 yield f"  {kernel}: not there any more"
                 continue
-            same = _signature(old.layout) == _signature(now.layout)
+            same = old.layout.takes_the_same(now.layout)
             yield f"  {kernel}: {'same' if same else 'other'} signature"
             if not same:
                 lines = (layout.signature().splitlines() for layout in (old.layout, now.layout))
@@ -247,10 +246,6 @@ def _kernels(recording: Recording, executable: int) -> list[str]:
         if type_of(command).launches_kernel and command.executable == executable  # type: ignore[union-attr]
     }
     return list(found)
-
-
-def _signature(layout: KernargLayout) -> list[tuple[object, ...]]:
-    return [(row.offset, row.size, row.kind, row.type_name) for row in layout.parameters]
 
 
 def _changed_lines(before: list[str], after: list[str]) -> Iterator[str]:

@@ -59,10 +59,7 @@ def _kernels(recording: Recording) -> dict[str, list[ExecutableEntry]]:
 
 
 def _check_signature(kernel: str, old: KernargLayout, new: KernargLayout) -> None:
-    rows = [
-        [(row.offset, row.size, row.kind, row.type_name or "") for row in layout.parameters] for layout in (old, new)
-    ]
-    if rows[0] == rows[1]:
+    if old.takes_the_same(new):
         return
     change = difflib.unified_diff(
         old.signature().splitlines()[1:],

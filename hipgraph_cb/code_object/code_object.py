@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 from hipgraph_cb.abi import elf
 from hipgraph_cb.cached import cached_property
+from hipgraph_cb.code_object.debug_info.debug_info import DebugInfo
 from hipgraph_cb.code_object.metadata_notes import Note, find_notes
 from hipgraph_cb.code_object.symbols import (
     Relocation,
@@ -99,6 +100,11 @@ class CodeObject:
         """
         notes = [(segment.file_offset, segment.file_size) for segment in self.segments if segment.kind == elf.PT_NOTE]
         return find_notes(self.data, notes)
+
+    @cached_property
+    def debug_info(self) -> DebugInfo:
+        """Source lines and parameters, where the compiler wrote them; nothing is read before it is asked for."""
+        return DebugInfo(self.data)
 
     @cached_property
     def symbols(self) -> dict[str, Symbol]:

@@ -9,10 +9,12 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from enum import Enum
+from itertools import islice
 from typing import Any, NamedTuple
 
 from hipgraph_cb.abi.c_types import may_point_to, numpy_type
 from hipgraph_cb.cached import cached_property
+from hipgraph_cb.code_object.data_types import Structure
 from hipgraph_cb.code_object.metadata import ArgumentMetadata, KernelMetadata
 from hipgraph_cb.code_object.packing import NOT_POINTERS, Packer, block_size, has_elements
 from hipgraph_cb.code_object.packing import packer as packer_for
@@ -25,6 +27,7 @@ from hipgraph_cb.code_object.scalars import (
     is_host_value,
     named_value_type,
 )
+from hipgraph_cb.code_object.structures import value_encoder
 from hipgraph_cb.errors import InvalidArgumentError
 
 
@@ -44,13 +47,16 @@ _KINDS = {
     "dynamic_shared_pointer": ParameterKind.DYNAMIC_LDS,
 }
 
+MOST_SHOWN_FIELDS = 64
+"""Of one structure, in a signature."""
 MOST_PACKERS = 256
 """Combinations of argument types that one layout remembers."""
 
 
 @dataclass(frozen=True)
 class Parameter:
-    """One visible argument. `offset` and `size` in bytes of the kernarg block; `access` as the metadata states it."""
+    """One visible argument. `offset` and `size` in bytes of the kernarg block; `access` as the metadata states it;
+    `structure` has the fields of one that is given by value, where debug information tells them."""
 
     index: int
     name: str | None
@@ -61,6 +67,7 @@ class Parameter:
     type_name: str | None = None
     access: str | None = None
     is_const: bool = False
+    structure: Structure | None = None
 
     @property
     def label(self) -> str:
@@ -74,8 +81,14 @@ class Parameter:
     def may_be_pointer(self) -> bool:
         """Whether device memory may be given for it. Some libraries pass addresses by value, as 64-bit numbers."""
         if self.kind is ParameterKind.VALUE:
-            return self.size == POINTER_SIZE and not is_float(self.size, self.type_name)
+            return self.size == POINTER_SIZE and not is_float(self.size, self.type_name) and self._has_place_for_address
         return self.kind is ParameterKind.POINTER
+
+    @property
+    def _has_place_for_address(self) -> bool:
+        """Whether it is no structure, or one of a single field that could be an address."""
+        leaves = [] if self.structure is None else list(self.structure.leaves())
+        return all(type_.size == POINTER_SIZE and not is_float(type_.size, type_.name) for _, _, type_ in leaves)
 
     @property
     def pointee(self) -> str | None:
@@ -142,12 +155,18 @@ class KernargLayout:
         return sum(row.size for row in self.parameters if row.kind is ParameterKind.VALUE) / WORD
 
     def signature(self) -> str:
-        """The kernel's parameters, one to a line, with offset, size and kind."""
-        rows = [
-            f"  {parameter.label} ({parameter.kind.value}, {parameter.size} bytes at offset {parameter.offset})"
-            for parameter in self.parameters
-        ]
+        """The kernel's parameters, one to a line, with offset, size and kind; the fields of structures below them."""
+        rows = []
+        for parameter in self.parameters:
+            place = f"{parameter.size} bytes at offset {parameter.offset}"
+            rows.append(f"  {parameter.label} ({parameter.kind.value}, {place})")
+            rows += _field_rows(parameter)
         return "\n".join([f"signature of {self.kernel}:", *(rows or ["  no arguments"])])
+
+    def takes_the_same(self, other: KernargLayout) -> bool:
+        """Whether another kernel can be given the same block of arguments, as far as the types of both are known."""
+        rows, others = self.parameters, other.parameters
+        return len(rows) == len(others) and all(map(_is_same, rows, others))
 
     def pack(self, values: Sequence[object]) -> PackedArguments:
         """Lay out one value for each parameter, in order.
@@ -336,7 +355,24 @@ def _by_value_type(kind: ParameterKind, argument: ArgumentMetadata) -> str | Non
     return f"{name}*" if kind is ParameterKind.POINTER else name
 
 
+def _is_same(one: Parameter, other: Parameter) -> bool:
+    if (one.offset, one.size, one.kind) != (other.offset, other.size, other.kind):
+        return False
+    first, second = one.type_name, other.type_name
+    return not first or not second or first == second or numpy_type(first) == numpy_type(second) is not None
+
+
+def _field_rows(parameter: Parameter) -> list[str]:
+    leaves = () if parameter.structure is None else parameter.structure.leaves()
+    rows = [
+        f"    .{path}: {type_.name} at offset {offset}" for path, offset, type_ in islice(leaves, MOST_SHOWN_FIELDS + 1)
+    ]
+    return rows if len(rows) <= MOST_SHOWN_FIELDS else [*rows[:-1], "    and more"]
+
+
 def _encoder(layout: KernargLayout, parameter: Parameter) -> Encoder:
+    if parameter.structure is not None:
+        return value_encoder(parameter.structure)
     if parameter.kind is ParameterKind.DYNAMIC_LDS:
         return _dynamic_lds_offset(parameter.size)
     return encoder(parameter.size, parameter.type_name)

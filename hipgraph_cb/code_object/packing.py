@@ -40,6 +40,8 @@ class Place(Protocol):
     def size(self) -> int: ...
     @property
     def type_name(self) -> str | None: ...
+    @property
+    def structure(self) -> object | None: ...
 
 
 NOT_POINTERS = frozenset({bool, int, float, bytes, str})
@@ -67,7 +69,7 @@ def packer(places: Sequence[Place], encoders: Sequence[Encoder | None], types: S
             else:
                 parts.append(f"words[a{index}]")
             continue
-        form = number_format(place.size, place.type_name, type_)
+        form = number_format(place.size, place.type_name, type_) if place.structure is None else None
         layout += form or f"{place.size}s"
         tests.append(f"a{index}.__class__ is g{len(used)}")
         used.append(type_)

@@ -8,6 +8,8 @@ from collections.abc import Callable, Sequence
 from hipgraph_cb.abi.c_types import C_TYPES, FLOAT, FLOAT_LETTERS, INTEGER_LETTERS, SIGNED, UNSIGNED
 
 _UNTYPED = "untyped"
+BFLOAT = "__bf16"
+"""The upper half of a float, which neither `struct` nor numpy knows; its name is its kind."""
 # `.value_type` as older compilers write it, in the words of `.type_name`.
 _VALUE_TYPES = {
     "i8": "char",
@@ -110,6 +112,8 @@ def is_host_value(value: object) -> bool:
 
 
 def _kind(size: int, type_name: str | None) -> str:
+    if type_name == BFLOAT:
+        return BFLOAT
     named = C_TYPES.get(type_name or "")
     return named.kind if named is not None and named.size == size else _UNTYPED
 
@@ -120,7 +124,7 @@ def _fast_pack(form: str | None) -> Callable[[object], bytes] | None:
 
 
 def _encode_integer(value: int, size: int, kind: str) -> bytes:
-    if kind == FLOAT:
+    if kind in (FLOAT, BFLOAT):
         return _encode_float(value, size, kind)
     if size not in INTEGER_LETTERS:
         raise ScalarError(_number(value), f"bytes or a numpy value of {size} bytes")
@@ -134,12 +138,22 @@ def _encode_integer(value: int, size: int, kind: str) -> bytes:
 def _encode_float(value: float, size: int, kind: str) -> bytes:
     if kind in (SIGNED, UNSIGNED):
         raise ScalarError(_number(value), "an integer")
+    if kind == BFLOAT:
+        return _encode_bfloat(value)
     if size not in FLOAT_LETTERS:
         raise ScalarError(_number(value), f"bytes or a numpy value of {size} bytes")
     try:
         return struct.pack(f"<{FLOAT_LETTERS[size]}", value)
     except (struct.error, OverflowError):
         raise ScalarError(_number(value), f"a value that fits a float of {size} bytes") from None
+
+
+def _encode_bfloat(value: float) -> bytes:
+    """The upper half of the float, rounded to nearest with ties to even."""
+    bits = int.from_bytes(_encode_float(value, 4, FLOAT), "little")
+    if bits & 0x7FFFFFFF > 0x7F800000:  # NaN stays one
+        return (bits >> 16 | 0x40).to_bytes(2, "little")
+    return (bits + 0x7FFF + (bits >> 16 & 1) >> 16).to_bytes(2, "little")
 
 
 def _number(value: int | float) -> str:

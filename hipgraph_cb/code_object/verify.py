@@ -18,6 +18,8 @@ from hipgraph_cb.code_object.agreement import check_agreement, with_whole_kernar
 from hipgraph_cb.code_object.ambiguous import refuse_ambiguous
 from hipgraph_cb.code_object.code_object import CodeObject
 from hipgraph_cb.code_object.container import Container, is_raw_code_object
+from hipgraph_cb.code_object.debug_info.debug_info import DebugInfo
+from hipgraph_cb.code_object.debug_signature import with_debug_info
 from hipgraph_cb.code_object.kernel_args import KernargLayout, Parameter
 from hipgraph_cb.code_object.limits import DeviceLimits, limits_of
 from hipgraph_cb.code_object.metadata import KernelMetadata
@@ -47,13 +49,17 @@ class VerifiedExport:
     """One kernel that may be dispatched. Sizes in bytes.
 
     Attributes:
+        stated_layout: the kernarg block as the metadata states it, which is enough for a launch.
+        entry: the address of its first instruction, in the file.
         disagreements: sizes that the metadata and the kernel descriptor state differently; a launch gets the larger.
     """
 
     metadata: KernelMetadata
     descriptor: KernelDescriptor
-    layout: KernargLayout
+    stated_layout: KernargLayout
     max_flat_workgroup_size: int
+    entry: int
+    debug_info: DebugInfo = field(repr=False, compare=False)
     disagreements: tuple[str, ...] = ()
 
     @property
@@ -65,6 +71,12 @@ class VerifiedExport:
     def symbol(self) -> str:
         """The name of the kernel descriptor in the symbol table."""
         return self.metadata.symbol
+
+    @cached_property
+    def layout(self) -> KernargLayout:
+        """The kernarg block, with the names and types of parameters that debug information has and the metadata does
+        not. It is read now."""
+        return with_debug_info(self.stated_layout, self.debug_info.parameters(self.entry))
 
     @property
     def parameters(self) -> tuple[Parameter, ...]:
@@ -94,12 +106,12 @@ class VerifiedExport:
     @property
     def kernarg_size(self) -> int:
         """Bytes of the kernarg block, hidden arguments included."""
-        return self.layout.size
+        return self.stated_layout.size
 
     @property
     def kernarg_alignment(self) -> int:
         """Bytes."""
-        return self.layout.alignment
+        return self.stated_layout.alignment
 
     @property
     def wavefront_size(self) -> int:
@@ -359,5 +371,7 @@ def _verify_kernel(code_object: CodeObject, kernel: KernelMetadata) -> VerifiedE
         descriptor,
         KernargLayout.from_metadata(with_whole_kernarg(kernel, descriptor, offset)),
         kernel.max_flat_workgroup_size or 1024,
+        entry,
+        code_object.debug_info,
         disagreements,
     )

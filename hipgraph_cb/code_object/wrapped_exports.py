@@ -43,9 +43,12 @@ def apply_wrapper(
 def _agreed(export: VerifiedExport | None, entry: WrappedExport) -> VerifiedExport:
     if export is None:
         raise NotFoundError("the wrapper lists a kernel that the code object does not have", found=repr(entry.symbol))
-    kinds = [parameter.kind for parameter in export.parameters]
+    parameters = export.stated_layout.parameters
+    kinds = [parameter.kind for parameter in parameters]
     bindings = kinds.count(ParameterKind.POINTER)
-    constants = sum(parameter.size for parameter in export.parameters if parameter.kind is ParameterKind.VALUE)
+    constants = sum(
+        parameter.size for parameter in export.stated_layout.parameters if parameter.kind is ParameterKind.VALUE
+    )
     if len(kinds) != bindings + kinds.count(ParameterKind.VALUE) or constants % 4:
         raise InvalidArgumentError(
             "the kernel cannot be called with bindings and constants",

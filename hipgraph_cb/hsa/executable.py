@@ -96,7 +96,7 @@ def find_kernel(api: HsaApi, agent: Agent, executable: int, export: VerifiedExpo
         private,
         max(_symbol_info(api, symbol, SymbolInfo.KERNEL_GROUP_SEGMENT_SIZE, U32), export.group_segment_size),
         _symbol_info(api, symbol, SymbolInfo.KERNEL_OBJECT, U64),
-        export.layout,
+        export.stated_layout,
     )
 
 

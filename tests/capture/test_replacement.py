@@ -32,7 +32,7 @@ def other_build(**changes):
     """The same code, whose kernel `scale_and_offset` states something else."""
     executable = verified(PATH)
     export = executable.exports["scale_and_offset"]
-    changed = replace(export, layout=replace(export.layout, **changes))
+    changed = replace(export, stated_layout=replace(export.layout, **changes))
     return replace(executable, exports={**executable.exports, "scale_and_offset": changed})
 
 

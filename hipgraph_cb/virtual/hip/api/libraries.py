@@ -147,7 +147,7 @@ def kernel_get_name(runtime: HipRuntime, out: int, handle: int) -> None:
 def kernel_get_param_info(runtime: HipRuntime, handle: int, index: int, offset_out: int, size_out: int) -> None:
     require(offset_out)
     function = runtime.functions[runtime.kernels[handle].on(runtime, runtime.gpu.ordinal)]
-    parameters = function.export.layout.parameters
+    parameters = function.export.stated_layout.parameters
     require(index < len(parameters))
     store_pointer(offset_out, parameters[index].offset)
     if size_out:

@@ -49,7 +49,7 @@ def graph_kernel_node_get_params(runtime: HipRuntime, handle: int, out: int) -> 
 
 def _argument_table(node: Node, launch: KernelLaunch) -> int:
     block = ctypes.create_string_buffer(launch.arguments, max(1, len(launch.arguments)))
-    parameters = launch.function.export.layout.parameters
+    parameters = launch.function.export.stated_layout.parameters
     base = ctypes.addressof(block)
     table = (ctypes.c_size_t * max(1, len(parameters)))(*[base + parameter.offset for parameter in parameters])
     node.shown = (block, table)

@@ -177,7 +177,7 @@ def make_launch(
     if function is None:
         raise CallError(Code.INVALID_DEVICE_FUNCTION, f"{handle:#x} is not a hipFunction_t of a loaded module")
     require(not (parameters and extra))
-    layout = function.export.layout
+    layout = function.export.stated_layout
     require(
         parameters or extra or not layout.parameters,
         note=f"kernel {function.name} has arguments, and none were given",
@@ -199,7 +199,7 @@ def make_launch(
 
 def _write_hidden(arguments: bytearray, function: Function, grid: Shape, block: Shape, dynamic_lds: int) -> None:
     x, y, z = (groups * items for groups, items in zip(grid, block, strict=True))
-    write_hidden(arguments, function.export.layout, LaunchShape((x, y, z), block, dynamic_lds))
+    write_hidden(arguments, function.export.stated_layout, LaunchShape((x, y, z), block, dynamic_lds))
 
 
 def _extra_bytes(extra: int) -> bytes:

@@ -8,6 +8,8 @@ from typing import Any
 
 from hipgraph_cb.cli.output import say, say_json
 from hipgraph_cb.code_object.container import CODE_OBJECT, Container, read_container
+from hipgraph_cb.code_object.debug_info.debug_info import DebugInfo, Frame
+from hipgraph_cb.code_object.debug_info.source_text import described
 from hipgraph_cb.code_object.kernel_args import Parameter
 from hipgraph_cb.code_object.verify import VerifiedExecutable, VerifiedExport, inspect, verify
 from hipgraph_cb.errors import HipGraphError
@@ -112,16 +114,27 @@ def _target_text(target: str, why: str | None) -> str:
 def _disassemble(executable: VerifiedExecutable, kernel: str, as_json: bool) -> int:
     from hipgraph_cb.virtual.isa.text.listing import kernel_listing
 
-    rows = [
-        {"offset": line.offset, "bytes": line.code.hex(), "text": line.text}
-        for line in kernel_listing(executable, kernel)
-    ]
+    lines = list(kernel_listing(executable, kernel))
     if as_json:
+        rows = [
+            {
+                "offset": line.offset,
+                "bytes": line.code.hex(),
+                "text": line.text,
+                "source": [frame._asdict() for frame in line.frames],
+            }
+            for line in lines
+        ]
         say_json({"kernel": kernel, "instructions": rows})
     else:
         say(f"{kernel}:")
-        for row in rows:
-            say(f"{row['offset']:6x}  {row['bytes']:24}  {row['text']}")
+        before: tuple[Frame, ...] = ()
+        for line in lines:
+            if line.frames != before:  # those of many instructions are the same
+                before = line.frames
+                for what, place in described(line.frames):
+                    say(f"; {place}" if what == "source" else f";   {what} {place}")
+            say(f"{line.offset:6x}  {line.code.hex():24}  {line.text}")
     return 0
 
 
@@ -135,7 +148,14 @@ def describe(executable: VerifiedExecutable) -> dict[str, Any]:
         "refused": {name: str(error) for name, error in executable.refused.items()},
         "undescribed": list(executable.undescribed),
         "globals": {name: symbol.size for name, symbol in executable.globals.items()},
+        "debug_info": _debug_info(executable.code_object.debug_info),
     }
+
+
+def _debug_info(debug_info: DebugInfo) -> dict[str, Any]:
+    """Whether there is any, and what of it could not be read. The parameters were looked at before."""
+    problem = debug_info.problem
+    return {"present": debug_info.is_there, "problem": None if problem is None else str(problem)}
 
 
 def _describe_export(export: VerifiedExport) -> dict[str, Any]:
@@ -163,6 +183,10 @@ def _describe_parameter(parameter: Parameter) -> dict[str, Any]:
         "size": parameter.size,
         "kind": parameter.kind.value,
         "access": parameter.access,
+        "fields": [
+            {"name": path, "type": type_.name, "offset": offset, "size": type_.size}
+            for path, offset, type_ in (parameter.structure.leaves() if parameter.structure else ())
+        ],
     }
 
 
@@ -172,10 +196,14 @@ def as_text(file: Path, facts: dict[str, Any]) -> str:
     for name, kernel in facts["kernels"].items():
         lines += [f"kernel {visible(name)}", f"  {_needs(kernel)}"]
         lines += [f"  {text}" for text in kernel["disagreements"]]
-        lines += [f"  {row['offset']:4d}  {visible(row['label'])}" for row in kernel["parameters"]]
+        for row in kernel["parameters"]:
+            lines.append(f"  {row['offset']:4d}  {visible(row['label'])}")
+            lines += [f"        .{visible(each['name'])}: {visible(each['type'])}" for each in row["fields"]]
     for name, error in facts["refused"].items():
         lines += [f"kernel {visible(name)} is refused", *(f"  {line}" for line in error.splitlines())]
     lines += [f"kernel {visible(name)} has a descriptor and no metadata" for name in facts["undescribed"]]
+    if facts["debug_info"]["problem"]:
+        lines += [f"  {line}" for line in facts["debug_info"]["problem"].splitlines()]
     lines += [f"global {visible(name)}: {size} bytes" for name, size in facts["globals"].items()]
     return "\n".join(lines) + "\n"
 

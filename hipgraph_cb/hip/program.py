@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import weakref
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
@@ -63,6 +64,7 @@ class HipProgram(BackendProgram[Queue, "GraphNeeds", HipEvent]):
         self._steps = steps_of(NestedScope(recording))
         self._indirect = IndirectLauncher(self._api, device.limits)
         self._needs.recording = recording
+        self._weak_recording = weakref.ref(recording)
         self._slots: SlotRecord | None = None
         self._arguments: CommandArguments | None = None
         self._fill_kernel = self._load_fill_kernel()
@@ -167,7 +169,7 @@ class HipProgram(BackendProgram[Queue, "GraphNeeds", HipEvent]):
                 raise self._api.failure("hipGraphLaunch", error, self._work) from error
             if code:
                 raise self._api.error("hipGraphLaunch", code, self._work)
-            queue.last_work = self._work
+            queue.last_work, queue.last_recording = self._work, self._weak_recording
             queue.enqueued = needs.tickets[queue] = queue.enqueued + 1
 
     def _launch_parts(self, queue: Queue) -> None:
@@ -191,7 +193,7 @@ class HipProgram(BackendProgram[Queue, "GraphNeeds", HipEvent]):
             else:
                 self._indirect.launch(part, arguments, queue, self._device.timeout)
         finally:  # of several dispatches the first may run when a later one has failed
-            queue.last_work = self._work
+            queue.last_work, queue.last_recording = self._work, self._weak_recording
             queue.enqueued = self._needs.tickets[queue] = queue.enqueued + 1
 
     @contextmanager
@@ -203,7 +205,7 @@ class HipProgram(BackendProgram[Queue, "GraphNeeds", HipEvent]):
         with queue.lock:
             if self._has_events:
                 self._events.check(self._work)
-            queue.last_work = f"{self._work}, call by call"
+            queue.last_work, queue.last_recording = f"{self._work}, call by call", self._weak_recording
             queue.enqueued = self._needs.tickets[queue] = queue.enqueued + 1
             try:
                 yield StreamCalls(

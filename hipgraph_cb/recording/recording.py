@@ -65,6 +65,7 @@ class Recording(Sequence[Command]):
         label: str | None = None,
         groups: Sequence[Group] = (),
         dependencies: Dependencies | None = None,
+        numbered_from: int = 0,
     ) -> None:
         self.table = commands if isinstance(commands, CommandTable) else CommandTable(commands)
         self.layer_starts = tuple(layer_starts) or ((0,) if len(self.table) else ())
@@ -73,6 +74,7 @@ class Recording(Sequence[Command]):
         self.binding_capacity = binding_capacity
         self.label = label
         self.groups = tuple(groups)
+        self.numbered_from = numbered_from
         self._frozen = True
 
     def __setattr__(self, name: str, value: Any) -> None:
@@ -210,7 +212,7 @@ class Recording(Sequence[Command]):
         """
         index = integer(self._rows(index, "where"), "index")
         groups = self.group_paths[index] if self.groups else ()
-        return command_place(index, self.table.labels.get(index), groups, self.label)
+        return command_place(self.numbered_from + index, self.table.labels.get(index), groups, self.label)
 
     def describe_place(self, place: Location) -> str:
         """How messages and exports call a place: its name and `[start:end]`, with no end where a binding sets it.
@@ -315,7 +317,8 @@ class Recording(Sequence[Command]):
     def part(self, commands: range | slice) -> Recording:
         """A stretch of the commands as a recording of its own, over the same resource table.
 
-        Commands of one layer stay in one layer, and wait for those before them that are in the part too.
+        Commands of one layer stay in one layer, and wait for those before them that are in the part too. Messages call
+        them by their indices in the whole.
 
         Args:
             commands: consecutive indices.
@@ -348,6 +351,7 @@ class Recording(Sequence[Command]):
                 if group.start < group.stop
             ],
             dependencies=dependencies,
+            numbered_from=self.numbered_from + start,
         )
 
 
@@ -376,6 +380,7 @@ def _changed(recording: Recording, **changes: Any) -> Recording:
         "label": recording.label,
         "groups": recording.groups,
         "dependencies": recording.dependencies,
+        "numbered_from": recording.numbered_from,
     }
     return Recording(**{**facts, **changes})
 

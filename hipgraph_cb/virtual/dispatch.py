@@ -10,7 +10,7 @@ import os
 import random
 from collections import deque
 from collections.abc import Callable, Iterator
-from contextlib import nullcontext
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING
@@ -110,7 +110,7 @@ def execute(
     started: deque[Chunk] = deque()
     outside_lds = OutsideLds(settings.refuses_outside_lds)
     trace = None if settings.trace is None else _trace(launch, context.lanes, settings.trace, outside_lds)
-    with np.errstate(all="ignore"), nullcontext() if trace is None else trace.recording():
+    with np.errstate(all="ignore"), nullcontext() if trace is None else trace.recording(), _with_source(launch.kernel):
         while True:
             first = next(waiting, None)
             if first is not None:
@@ -124,6 +124,17 @@ def execute(
             else:
                 return
             _run_in_turns(chunk, started, interrupted)
+
+
+@contextmanager
+def _with_source(kernel: KernelLike) -> Iterator[None]:
+    """Within it, faults get the source lines of their instructions."""
+    try:
+        yield
+    except DeviceFault as fault:
+        if fault.pc is not None:
+            fault.frames = kernel.frames_at(fault.pc)
+        raise
 
 
 def _starts(groups: int, per_chunk: int, seed: int | None) -> Iterator[int]:

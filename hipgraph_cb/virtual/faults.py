@@ -9,6 +9,8 @@ from __future__ import annotations
 from enum import Enum
 
 from hipgraph_cb.abi.hip.codes import Code
+from hipgraph_cb.code_object.debug_info.debug_info import Frame
+from hipgraph_cb.code_object.debug_info.source_text import described
 from hipgraph_cb.errors import HipGraphError
 
 
@@ -37,6 +39,7 @@ class DeviceFault(HipGraphError):  # noqa: N818
         instruction: its text in LLVM's syntax.
         workgroup, wave, lane: of the first fault: group index (x, y, z), wave in the group, lane in the wave.
         address: the memory address of the access.
+        frames: the source line of the instruction, and where it was inlined; empty where that is not known.
     """
 
     status = "ABORTED"
@@ -67,12 +70,14 @@ class DeviceFault(HipGraphError):  # noqa: N818
         self.wave = wave
         self.lane = lane
         self.address = address
+        self.frames: tuple[Frame, ...] = ()
 
     def report(self) -> str:
-        """The fault in several lines: what, kernel, instruction, place in the grid, address."""
+        """The fault in several lines: what, kernel, instruction, source line, place in the grid, address."""
         lines = [self.what, f"  kernel: {self.kernel}"]
         if self.instruction is not None:
             lines.append(f"  instruction: {self.instruction}")
+        lines += [f"  {what}: {place}" for what, place in described(self.frames)]
         if self.pc is not None:
             entry = "" if self.offset is None else f" (entry {self.offset:+#x})"
             lines.append(f"  pc: {self.pc:#x}{entry}")

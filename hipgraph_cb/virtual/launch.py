@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from hipgraph_cb.cached import cached_property
+from hipgraph_cb.code_object.debug_info.debug_info import Frame
 from hipgraph_cb.errors import InvalidArgumentError
 
 MAX_WORKGROUP = 1024
@@ -50,6 +51,8 @@ class KernelLike(Protocol):
     def code_address(self) -> int: ...
     @property
     def code_size(self) -> int: ...
+    def frames_at(self, pc: int) -> tuple[Frame, ...]:
+        """The source lines of an instruction, by its device address; empty where they are not known."""
 
 
 @dataclass(frozen=True)

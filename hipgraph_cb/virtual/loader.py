@@ -16,6 +16,7 @@ from types import MappingProxyType
 from hipgraph_cb.abi import elf
 from hipgraph_cb.abi.kernel_descriptor import KernelDescriptor
 from hipgraph_cb.code_object.code_object import CodeObject
+from hipgraph_cb.code_object.debug_info.debug_info import Frame
 from hipgraph_cb.code_object.symbols import Relocation
 from hipgraph_cb.code_object.verify import VerifiedExecutable, VerifiedExport
 from hipgraph_cb.errors import InvalidArgumentError, UnimplementedError
@@ -38,6 +39,11 @@ class LoadedKernel:
     descriptor_address: int
     code_address: int
     code_size: int
+
+    def frames_at(self, pc: int) -> tuple[Frame, ...]:
+        """The source lines of an instruction, by its device address; empty where they are not known."""
+        entry = self.descriptor_address + self.descriptor.kernel_code_entry_byte_offset
+        return self.export.debug_info.frames(self.export.entry + pc - entry)
 
 
 @dataclass(frozen=True)

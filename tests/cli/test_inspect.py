@@ -25,10 +25,10 @@ def test_every_kernel_is_listed_with_its_arguments(capsys: pytest.CaptureFixture
     assert len(facts["kernels"]) == 19
     saxpy = facts["kernels"]["saxpy"]
     assert saxpy["parameters"] == [
-        {"label": "arg0: float*", "offset": 0, "size": 8, "kind": "pointer", "access": None},
-        {"label": "arg1: float*", "offset": 8, "size": 8, "kind": "pointer", "access": None},
-        {"label": "arg2: float", "offset": 16, "size": 4, "kind": "value", "access": None},
-        {"label": "arg3: uint", "offset": 20, "size": 4, "kind": "value", "access": None},
+        {"label": "arg0: float*", "offset": 0, "size": 8, "kind": "pointer", "access": None, "fields": []},
+        {"label": "arg1: float*", "offset": 8, "size": 8, "kind": "pointer", "access": None, "fields": []},
+        {"label": "arg2: float", "offset": 16, "size": 4, "kind": "value", "access": None, "fields": []},
+        {"label": "arg3: uint", "offset": 20, "size": 4, "kind": "value", "access": None, "fields": []},
     ]
     assert saxpy["hidden"][0] == {"kind": "hidden_block_count_x", "offset": 24, "size": 4}
     assert facts["kernels"]["reduce_lds"]["required_workgroup_size"] == [256, 1, 1]
@@ -140,7 +140,51 @@ def test_the_disassembly_of_a_kernel_is_what_llvm_prints(processor: str, capsys:
     assert [row["text"].split()[0] for row in rows] == [
         re.sub("_e(32|64)$", "", words[0]) for words in expected[: len(rows)]
     ]
-    assert rows[0] == {"offset": 0, "bytes": rows[0]["bytes"], "text": " ".join(expected[0])}
+    assert rows[0] == {"offset": 0, "bytes": rows[0]["bytes"], "text": " ".join(expected[0]), "source": []}
+
+
+DEBUG = CORPUS.parent / "debug_info"
+
+
+def test_the_disassembly_names_the_source_line_of_each_instruction(capsys: pytest.CaptureFixture[str]) -> None:
+    file = DEBUG / "shapes.dwarf5.gfx942.hsaco"
+    assert main(["inspect", "--json", "--disassemble", "scale", str(file)]) == 0
+    rows = json.loads(capsys.readouterr().out)["instructions"]
+    symbol = run_tool("llvm-nm-19", str(file)).split("scale\n")[0].splitlines()[-1]
+    places = [f"{int(symbol.split()[0], 16) + row['offset']:#x}" for row in rows]
+    answers = run_tool("llvm-symbolizer-19", "-e", str(file), "--output-style=JSON", *places)
+    expected = [
+        [{"file": each["FileName"], "line": each["Line"], "function": each["FunctionName"]} for each in found["Symbol"]]
+        for found in json.loads(answers)
+    ]
+    names = [[frame | {"function": frame["function"].partition("(")[0]} for frame in frames] for frames in expected]
+    assert [row["source"] for row in rows] == names
+    assert main(["inspect", "--disassemble", "scale", str(file)]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    inlined = lines.index("; /src/src/shapes.hip:45 in at")
+    assert lines[inlined + 1 : inlined + 3] == [
+        ";   inlined at /src/src/shapes.hip:49 in twice",
+        ";   inlined at /src/src/shapes.hip:55 in scale",
+    ]
+
+
+def test_names_types_and_fields_of_parameters_come_from_debug_information(capsys: pytest.CaptureFixture[str]) -> None:
+    file = DEBUG / "shapes.dwarf5.gfx942.hsaco"
+    assert main(["inspect", "--json", str(file)]) == 0
+    facts = json.loads(capsys.readouterr().out)
+    assert facts["debug_info"] == {"present": True, "problem": None}
+    assert [row["label"] for row in facts["kernels"]["scale"]["parameters"]] == [
+        "y: float*",
+        "x: const float*",
+        "a: float",
+        "n: int",
+    ]
+    assert facts["kernels"]["store_pair"]["parameters"][1]["fields"][2] == {
+        "name": "inner.a",
+        "type": "short",
+        "offset": 8,
+        "size": 2,
+    }
 
 
 def test_a_kernel_that_does_not_exist_names_those_that_do(capsys: pytest.CaptureFixture[str]) -> None:

@@ -31,8 +31,7 @@ def test_a_fault_is_raised_by_the_next_wait_with_the_report_of_the_device(device
         device.synchronize()
     error = caught.value
     assert error.code in CODES[device.backend]
-    culprit = "" if device.backend == "hip" else "command 0 in 'faulty', "
-    assert error.where == culprit + "waiting for the device's own stream, last enqueued: program `faulty`"
+    assert error.where == "command 0 in 'faulty', waiting for the device's own stream, last enqueued: program `faulty`"
     assert error.detail == device.fault_report()
     assert "kernel constants: memory access fault" in str(error)
     device.synchronize()
@@ -81,3 +80,29 @@ def test_a_program_that_faulted_can_be_replayed_and_closed(device, zeros, faulty
             device.synchronize()
     faulty.program.close()
     assert works(device, zeros)
+
+
+@pytest.mark.parametrize("options", [{"mode": "stream"}, {"check": lambda output: True}], ids=["stream", "check"])
+def test_the_index_of_a_faulty_command_is_that_of_the_recording(device, kernels, zeros, options):
+    target = zeros(16)
+    with device.command_buffer(label="two") as cb:
+        cb.fill_buffer(target, 1)
+        cb.execution_barrier()
+        cb.dispatch(kernels["constants"], 1, bindings=[device.allocate(8)], constants=[1, 2, 3, 4], label="second")
+    with pytest.raises(RuntimeErrors) as caught:
+        cb.replay(**options)
+        device.synchronize()
+    assert caught.value.where.startswith("command 1 'second' in 'two', waiting for the device's own stream")
+
+
+def test_of_several_launches_of_one_kernel_all_are_named_where_the_runtime_does_not_say_which(device, kernels, zeros):
+    target = zeros(16)
+    with device.command_buffer(label="two") as cb:
+        cb.dispatch(kernels["constants"], 1, bindings=[target], constants=[1, 2, 3, 4])
+        cb.execution_barrier()
+        cb.dispatch(kernels["constants"], 1, bindings=[device.allocate(8)], constants=[1, 2, 3, 4])
+    cb.replay()
+    with pytest.raises(RuntimeErrors) as caught:
+        device.synchronize()
+    culprit = "command 0 in 'two' or command 1 in 'two'" if device.backend == "hip" else "command 1 in 'two'"
+    assert caught.value.where.startswith(f"{culprit}, waiting for")

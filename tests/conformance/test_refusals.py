@@ -125,7 +125,7 @@ def test_a_load_outside_any_allocation_names_instruction_lane_and_distance(devic
     head, place, report = re.sub("#[0-9]+", "#N", without_addresses(error)).split("\n", 2)
     waiting = "waiting for the device's own stream, last enqueued: a program without a label"
     assert (head, place) == {
-        "hip": ("hipStreamQuery returned 700 (hipErrorIllegalAddress)", f"  where: {waiting}"),
+        "hip": ("hipStreamQuery returned 700 (hipErrorIllegalAddress)", f"  where: command 0, {waiting}"),
         "hsa": (
             "the error callback of the queue returned 43 (HSA_STATUS_ERROR_MEMORY_FAULT)",
             f"  where: command 0, {waiting}",

@@ -48,6 +48,7 @@ def kernel_of(memory: Memory, program: Assembled, *, lds: int = 0, scratch: int 
         descriptor_address=address,
         code_address=address,
         code_size=len(program.code),
+        frames_at=lambda pc: (),
     )
 
 

@@ -24,7 +24,7 @@ LAUNCH_FAILURE = {"hip": "719 (hipErrorLaunchFailure)", "hsa": "4118 (HSA_STATUS
 ILLEGAL_INSTRUCTION = {"hip": "719 (hipErrorLaunchFailure)", "hsa": "42 (HSA_STATUS_ERROR_ILLEGAL_INSTRUCTION)"}
 STOPPED = {"hip": "702 (hipErrorLaunchTimeOut)"}
 HEADERS = {
-    "hip": "hipStreamQuery returned {}\n  where: {}",
+    "hip": "hipStreamQuery returned {}\n  where: command 0 in 'step', {}",
     "hsa": "the error callback of the queue returned {}\n  where: command 0 in 'step', {}",
 }
 WHERE = "waiting for the device's own stream, last enqueued: program `step`"

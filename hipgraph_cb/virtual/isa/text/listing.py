@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from hipgraph_cb.abi.kernel_descriptor import DESCRIPTOR_SIZE, KernelDescriptor
+from hipgraph_cb.code_object.debug_info.debug_info import Frame
 from hipgraph_cb.code_object.verify import VerifiedExecutable
 from hipgraph_cb.errors import IncompatibleError
 from hipgraph_cb.virtual.isa.core.instruction import UnknownInstruction
@@ -14,11 +15,16 @@ from hipgraph_cb.virtual.isa.targets.families import PROCESSORS, target_of
 
 
 class Line(NamedTuple):
-    """One instruction; `offset` counts bytes from the kernel's first one."""
+    """One instruction; `offset` counts bytes from the kernel's first one.
+
+    Attributes:
+        frames: its source line, and where that was inlined; empty where that is not known.
+    """
 
     offset: int
     code: bytes
     text: str
+    frames: tuple[Frame, ...] = ()
 
 
 def kernel_listing(executable: VerifiedExecutable, kernel: str) -> Iterator[Line]:
@@ -41,12 +47,15 @@ def kernel_listing(executable: VerifiedExecutable, kernel: str) -> Iterator[Line
             allowed=", ".join(PROCESSORS),
             next_step="use llvm-objdump -d",
         )
-    code, properties = _code(executable, symbol)
-    return _lines(code, target, processor, target.wave_size(properties))
+    entry, code, properties = _code(executable, symbol)
+    debug_info = executable.code_object.debug_info
+    lines = _lines(code, target, processor, target.wave_size(properties))
+    return (line._replace(frames=debug_info.frames(entry + line.offset)) for line in lines)
 
 
-def _code(executable: VerifiedExecutable, symbol_name: str) -> tuple[bytes, int]:
-    """The bytes of a kernel's code, and its descriptor's code properties."""
+def _code(executable: VerifiedExecutable, symbol_name: str) -> tuple[int, bytes, int]:
+    """The address of a kernel's first instruction in the file, the bytes of its code, and its descriptor's code
+    properties."""
     code_object = executable.code_object
     address = code_object.symbols[symbol_name].value
     offset = code_object.file_offset(address, DESCRIPTOR_SIZE, f"the kernel descriptor {symbol_name}")
@@ -57,7 +66,7 @@ def _code(executable: VerifiedExecutable, symbol_name: str) -> tuple[bytes, int]
     rest = 0 if segment is None else segment.address + segment.file_size - entry
     size = sizes[0] if sizes and sizes[0] else rest
     start = code_object.file_offset(entry, size, f"the code of {symbol_name}")
-    return executable.data[start : start + size], descriptor.kernel_code_properties
+    return entry, executable.data[start : start + size], descriptor.kernel_code_properties
 
 
 def _lines(code: bytes, target: Target, processor: str, lanes: int) -> Iterator[Line]:

@@ -25,6 +25,10 @@ def test_saxpy_prints_its_result() -> None:
     assert run_sample("saxpy.py").startswith("y[:4] = [1. 3. 5. 7.] on ")
 
 
+def test_the_step_counter_gives_each_replay_numbers_of_its_own() -> None:
+    assert run_sample("step_counter.py").startswith("each quarter of y: [10.  9.  7.  4.] on ")
+
+
 def test_the_pipeline_draws_itself_and_agrees_with_numpy_at_every_replay() -> None:
     drawing, _, replays = run_sample("pipeline.py").partition("replay 0")
     (graph,) = pydot.graph_from_dot_data(drawing)

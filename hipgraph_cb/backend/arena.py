@@ -1,6 +1,7 @@
-"""The arena of a recording with addresses in it: all relocations in one pass, for both backends.
+"""The arena of a recording with addresses and numbers in it: all relocations in one pass, for both backends.
 
-Slots that nothing is bound to yet have the address 0; so has a null pointer.
+Slots that nothing is bound to yet have the address 0; so has a null pointer. What is said of addresses holds for
+numbers too: the bits of a number are what its place has for an address.
 """
 
 from __future__ import annotations
@@ -12,13 +13,15 @@ import numpy as np
 
 from hipgraph_cb.cached import cached_property
 from hipgraph_cb.errors import OutOfRangeError
-from hipgraph_cb.recording.place_table import BUFFER, KIND_BITS, OPEN_SLOT
+from hipgraph_cb.recording.binding_table import BoundRange
+from hipgraph_cb.recording.place_table import BUFFER, CONSTANT, KIND_BITS, OPEN_SLOT
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from hipgraph_cb.recording.bindings import BoundRange
+    from hipgraph_cb.recording.binding_table import Bound, Table
     from hipgraph_cb.recording.command_table import CommandTable
+    from hipgraph_cb.recording.forms import Form
     from hipgraph_cb.recording.place_table import PlaceTable
 
 WORD = 8
@@ -51,27 +54,33 @@ class PlaceExtents:
         )
         numbers = (owners >> np.uint64(KIND_BITS)).astype(np.intp)
         kinds = owners & np.uint64((1 << KIND_BITS) - 1)
-        self._in_slots = np.flatnonzero(kinds != BUFFER)
+        self._in_slots = np.flatnonzero((kinds != BUFFER) & (kinds != CONSTANT))
         self._slots, self._offsets = numbers[self._in_slots], offsets[self._in_slots]
         self._is_open, self._lengths = kinds[self._in_slots] == OPEN_SLOT, lengths[self._in_slots]
         numbers[self._in_slots] = 0
         bases = _by_number(buffers, numbers)[numbers]
-        bases[self._in_slots] = bases[0] = 0
+        bases[kinds != BUFFER] = bases[0] = 0
         self._fixed = Extents(_sums(bases, offsets), lengths)
 
-    def bound(self, slots: Mapping[int, BoundRange]) -> Extents:
-        """With this memory in the slots. Raises OutOfRangeError as for buffers."""
+    def bound(self, slots: Table) -> Extents:
+        """With this memory and these numbers in the slots. Raises OutOfRangeError as for buffers."""
         if not len(self._in_slots):
             return self._fixed
         addresses, lengths = self._fixed.addresses.copy(), self._fixed.lengths
-        bases = _by_number({slot: each.buffer.bound_address + each.offset for slot, each in slots.items()}, self._slots)
+        bases = _by_number({slot: base_of(each) for slot, each in slots.items()}, self._slots)
         addresses[self._in_slots] = _sums(bases[self._slots], self._offsets)
         if self._is_open.any():
             lengths = lengths.copy()
-            rests = _by_number({slot: each.length for slot, each in slots.items()}, self._slots)[self._slots]
+            sizes = {slot: each.length for slot, each in slots.items() if isinstance(each, BoundRange)}
+            rests = _by_number(sizes, self._slots)[self._slots]
             rest = np.where(rests > self._offsets, rests - self._offsets, np.uint64(0))
             lengths[self._in_slots] = np.where(self._is_open, rest, self._lengths)
         return Extents(addresses, lengths)
+
+
+def base_of(bound: Bound) -> int:
+    """The address of what a slot holds, or the bits of its number."""
+    return bound.buffer.bound_address + bound.offset if isinstance(bound, BoundRange) else bound.bits
 
 
 def _sums(bases: NDArray[np.uint64], offsets: NDArray[np.uint64]) -> NDArray[np.uint64]:
@@ -116,16 +125,24 @@ class Arena:
         self.bytes: NDArray[np.uint8] = np.frombuffer(table.arena or bytes(WORD), np.uint8, size or WORD, start).copy()
         relocations = Ragged([form.relocations for form in table.forms], self.rows)
         self.firsts, self._counts = relocations.firsts, relocations.counts
-        self._at = relocations.plus(self.starts)
-        self._is_aligned = not any(offset % WORD for form in table.forms for offset in form.relocations)
-        self.words: NDArray[np.intp] = self._read().astype(np.intp)
+        at = relocations.plus(self.starts)
+        self.words: NDArray[np.intp] = read_words(self.bytes, at).astype(np.intp)
+        self._targets = Targets(at)
+        if any(table.forms[number].numbers for number in np.flatnonzero(np.bincount(self.rows))):
+            targets = [targets_of(form) for form in table.forms]
+            places, widths = ([[each[part] for each in row] for row in targets] for part in (0, 1))
+            nothing = np.zeros(len(self.rows), np.intp)
+            self._targets = Targets(
+                Ragged(places, self.rows).plus(self.starts), Ragged(widths, self.rows).plus(nothing)
+            )
         self.extents = NOWHERE
 
     def apply(self, extents: Extents) -> list[int]:
-        """Write addresses; returns the commands that name a place which has moved or has another length, ascending."""
+        """Write addresses; returns the commands that name a place which has moved, or has another length or number,
+        ascending."""
         previous, self.extents = self.extents, extents
         if previous is NOWHERE:
-            self._write(slice(None), extents.addresses[self.words])
+            self._targets.write(self.bytes, slice(None), extents.addresses[self.words])
             return []
         moved = previous.addresses != extents.addresses
         if previous.lengths is not extents.lengths:
@@ -133,7 +150,7 @@ class Arena:
         if not moved.any():
             return []
         touched = np.flatnonzero(moved[self.words])
-        self._write(touched, extents.addresses[self.words[touched]])
+        self._targets.write(self.bytes, touched, extents.addresses[self.words[touched]])
         owners = self._owners[touched]
         is_first = np.ones(len(owners), bool)
         np.not_equal(owners[1:], owners[:-1], out=is_first[1:])
@@ -155,19 +172,59 @@ class Arena:
         """The number of the place that the relocation `index` of each command leads to."""
         return self.words[self.firsts[commands] + index]
 
-    def _read(self) -> NDArray[np.uint64]:
-        if self._is_aligned:
-            words: NDArray[np.uint64] = self.bytes.view(np.uint64)[self._at // WORD]
-            return words
-        unaligned: NDArray[np.uint64] = self.bytes[self._at[:, None] + np.arange(WORD)].view(np.uint64)[:, 0]
-        return unaligned
 
-    def _write(self, which: slice | NDArray[np.intp], addresses: NDArray[np.uint64]) -> None:
+def targets_of(form: Form) -> list[tuple[int, int]]:
+    """Where in a block what each relocation leads to is written, and in how many bytes."""
+    addresses = form.relocations[: len(form.relocations) - len(form.numbers)]
+    return [*((at, WORD) for at in addresses), *form.numbers]
+
+
+def _are_multiples(at: NDArray[np.intp], width: int) -> bool:
+    """Whether all are multiples of a power of two; found without an array as large."""
+    return int(np.bitwise_or.reduce(at, initial=0)) % width == 0
+
+
+def read_words(memory: NDArray[np.uint8], at: NDArray[np.intp]) -> NDArray[np.uint64]:
+    """64-bit words at byte offsets."""
+    if _are_multiples(at, WORD):
+        words: NDArray[np.uint64] = memory.view(np.uint64)[at // WORD]
+        return words
+    unaligned: NDArray[np.uint64] = memory[at[:, None] + np.arange(WORD)].view(np.uint64)[:, 0]
+    return unaligned
+
+
+class Targets:
+    """Where in memory 64-bit values go, each whole or its lowest bytes.
+
+    Args:
+        at: byte offsets.
+        widths: bytes of each; None for whole ones.
+    """
+
+    def __init__(self, at: NDArray[np.intp], widths: NDArray[np.intp] | None = None) -> None:
+        self._at = at
+        self._widths = widths
+        kinds = [WORD] if widths is None else np.unique(widths).tolist()
+        of_width = {width: at if widths is None else at[widths == width] for width in kinds}
+        self._is_aligned = {width: _are_multiples(places, width) for width, places in of_width.items()}
+
+    def write(self, memory: NDArray[np.uint8], which: slice | NDArray[np.intp], values: NDArray[np.uint64]) -> None:
+        """Write values to some of these."""
         at = self._at[which]
-        if self._is_aligned:
-            self.bytes.view(np.uint64)[at // WORD] = addresses
+        widths = None if self._widths is None else self._widths[which]
+        for width in self._is_aligned:
+            if widths is None:
+                self._write(memory, at, width, values)
+            else:
+                chosen = widths == width
+                self._write(memory, at[chosen], width, values[chosen])
+
+    def _write(self, memory: NDArray[np.uint8], at: NDArray[np.intp], width: int, values: NDArray[np.uint64]) -> None:
+        if self._is_aligned[width]:
+            memory.view(f"<u{width}")[at // width] = values
         else:
-            self.bytes[at[:, None] + np.arange(WORD)] = addresses[:, None].view(np.uint8)
+            lowest = np.ascontiguousarray(values)[:, None].view(np.uint8)[:, :width]
+            memory[at[:, None] + np.arange(width)] = lowest
 
 
 class Ragged:

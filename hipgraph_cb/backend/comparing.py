@@ -6,12 +6,13 @@ lost an edge, or the recording lacks a barrier. A stream keeps the order of the 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 from hipgraph_cb.backend.write_sets import Watched, WriteSet
 from hipgraph_cb.errors import CheckFailedError
-from hipgraph_cb.recording.bindings import BoundRange, resolve
+from hipgraph_cb.recording.binding_table import Bindings, BoundRange, Table, bindings_of, memory_in
+from hipgraph_cb.recording.bindings import resolve
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
 Run = Callable[[], None]
 
 
-def compare(watched: Watched, stream: Any, bindings: Sequence[Any] | None) -> None:
+def compare(watched: Watched, stream: Any, bindings: Bindings | None) -> None:
     """Replay, put the bytes back, launch call by call, and compare the results; see `Program.replay`.
 
     Raises:
@@ -31,11 +32,11 @@ def compare(watched: Watched, stream: Any, bindings: Sequence[Any] | None) -> No
     """
     program, recording = watched.program, watched.program.recording
     previous = watched.table
-    table = previous
+    table: Table = previous
     if bindings is not None or not previous:
-        table = resolve(recording, bindings, objects=watched.objects, owner=program.device)
+        table = resolve(recording, bindings, objects=watched.objects, owner=program.device, before=previous)
     writes = WriteSet(recording, watched.objects, table)
-    memory = _Stretches(_ranges(recording, writes, [*table.values(), *_open(previous)]))
+    memory = _Stretches(_ranges(recording, writes, [*memory_in(table).values(), *_open(previous)]))
     trial = _Trial(watched, memory)
     graph = trial.bytes_after(lambda: program.replay(stream, bindings))
     calls = trial.bytes_after(lambda: program.replay(stream, mode="stream"))
@@ -54,8 +55,8 @@ def _ranges(recording: Recording, writes: WriteSet, bound: Iterable[BoundRange])
         yield from map(writes.at, writes.places(index))
 
 
-def _open(table: Mapping[int, BoundRange]) -> Iterator[BoundRange]:
-    return (bound for bound in table.values() if not bound.buffer.closed)
+def _open(table: Table) -> Iterator[BoundRange]:
+    return (bound for bound in memory_in(table).values() if not bound.buffer.closed)
 
 
 class _Stretches:
@@ -145,11 +146,10 @@ def _first_difference(recording: Recording, writes: WriteSet, difference: _Diffe
 
 
 def _new_program_is_right(
-    watched: Watched, trial: _Trial, stream: Any, table: Mapping[int, BoundRange], calls: Mapping[Any, NDArray[Any]]
+    watched: Watched, trial: _Trial, stream: Any, table: Table, calls: Mapping[Any, NDArray[Any]]
 ) -> bool:
     """Whether a program that was never rebound leaves the bytes that the calls left."""
-    slots = (table.get(slot) for slot in range(len(watched.program.recording.slots)))
-    bindings = [None if bound is None else bound.buffer.view(bound.offset, bound.length) for bound in slots]
+    bindings = bindings_of(table, watched.program.recording)
     with watched.program_of(watched.program.recording) as fresh:
         result = trial.bytes_after(lambda: fresh.replay(stream, bindings or None))
     return all((result[buffer] == calls[buffer]).all() for buffer in result)

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from hipgraph_cb.backend.owned import OwnedBuffer
 from hipgraph_cb.errors import FailedPreconditionError, OutOfRangeError
+from hipgraph_cb.recording.binding_table import memory_in
 
 if TYPE_CHECKING:
     from hipgraph_cb.foreign.memory import ForeignMemory
-    from hipgraph_cb.recording.bindings import BoundRange
+    from hipgraph_cb.recording.binding_table import Table
     from hipgraph_cb.runtime.stream import Stream
 
 
@@ -66,8 +66,8 @@ def check_extent(memory: ForeignMemory, end: int) -> None:
         )
 
 
-def check_bound(ranges: Iterable[BoundRange]) -> None:
+def check_bound(table: Table) -> None:
     """Check the memory in slots where another library owns it; raises as `ForeignBuffer.check_there`."""
-    for bound in ranges:
+    for bound in memory_in(table).values():
         if bound.buffer.is_imported:
             bound.buffer.check_there()

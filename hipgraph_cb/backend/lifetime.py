@@ -7,15 +7,16 @@ and so is memory that it was bound to before. Each sweep releases what is done. 
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Mapping
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Protocol
 
 from hipgraph_cb.backend.collected import finalizer, release_when_safe
+from hipgraph_cb.recording.binding_table import memory_in
 
 if TYPE_CHECKING:
     from hipgraph_cb.backend.absence import Absence
     from hipgraph_cb.backend.queue import LaunchQueue
-    from hipgraph_cb.recording.bindings import BoundRange
+    from hipgraph_cb.recording.binding_table import Table
     from hipgraph_cb.runtime.calls import Calls
 
 
@@ -77,6 +78,12 @@ class Borrowed(Handle):
 
 
 FIRST_SWEEP = 64
+
+
+class Releasable(Protocol):
+    """Something to be released once."""
+
+    def release(self) -> None: ...
 
 
 class Retired(Protocol):
@@ -180,6 +187,30 @@ class RetiredHandles:
         self._handles.clear()
 
 
-def handles_of(table: Mapping[int, BoundRange]) -> list[Handle]:
+class Superseded:
+    """What a program used before an update, or before it was bound to other memory.
+
+    Args:
+        needs: of the launches.
+        references: what must stay as long.
+        owned: what is released then.
+        is_locked: whether no other thread makes a launch of the program now; else those that are being made count too.
+    """
+
+    def __init__(
+        self, needs: Needs, references: list[Any], owned: Sequence[Releasable] = (), is_locked: bool = False
+    ) -> None:
+        self.calls = None if is_locked else needs.calls
+        self.tickets = dict(needs.tickets) if is_locked else needs.tickets
+        self._references = references
+        self._owned = owned
+
+    def release(self) -> None:
+        for each in self._owned:
+            each.release()
+        self._references.clear()
+
+
+def handles_of(table: Table) -> list[Handle]:
     """What keeps the memory of a table alive. Raises FailedPreconditionError where a buffer was closed just now."""
-    return [bound.buffer.held("replay") for bound in table.values()]
+    return [bound.buffer.held("replay") for bound in memory_in(table).values()]

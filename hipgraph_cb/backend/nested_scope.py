@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, cast
 
 from hipgraph_cb.cached import cached_property
 from hipgraph_cb.recording.commands import type_of
-from hipgraph_cb.recording.commands.execute import ExecuteCommands, substitute
+from hipgraph_cb.recording.commands.execute import ExecuteCommands, substitute_any
 from hipgraph_cb.recording.events import EventStates, nested_in
 
 if TYPE_CHECKING:
     from hipgraph_cb.recording.command_table import CommandTable
-    from hipgraph_cb.recording.commands import Location
+    from hipgraph_cb.recording.commands import Place
     from hipgraph_cb.recording.recording import Recording
 
 
@@ -57,9 +57,8 @@ class NestedScope:
             return own
         command = cast("ExecuteCommands", self.outer.table[self.command])
 
-        def at(place: Location) -> Location:
-            # Every slot that a command uses is bound; only those that nobody uses are not.
-            return substitute(command, place) or place
+        def at(place: Place) -> Place:
+            return substitute_any(command, place)
 
         return own.with_places(own.places.replaced(at))
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import threading
 import weakref
 from abc import abstractmethod
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
 from threading import get_ident
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
@@ -18,11 +18,14 @@ from hipgraph_cb.backend.lifetime import handles_of
 from hipgraph_cb.backend.modes import GRAPH
 from hipgraph_cb.backend.queue import LaunchQueue
 from hipgraph_cb.backend.resources import BoundResources
-from hipgraph_cb.backend.supported import check_supported
+from hipgraph_cb.backend.supported import check_supported, check_switchable
 from hipgraph_cb.backend.watching import replay_checked
 from hipgraph_cb.backend.write_sets import Watched
-from hipgraph_cb.errors import FailedPreconditionError
-from hipgraph_cb.recording.bindings import resolve
+from hipgraph_cb.errors import FailedPreconditionError, InvalidArgumentError
+from hipgraph_cb.recording.bindings import resolve, still_fitting
+from hipgraph_cb.recording.recording import Recording
+from hipgraph_cb.recording.rewriting import rewritten
+from hipgraph_cb.recording.structure import check_same_structure
 from hipgraph_cb.runtime.calls import Calls
 from hipgraph_cb.runtime.program import Program
 
@@ -30,11 +33,10 @@ if TYPE_CHECKING:
     from hipgraph_cb.backend.device import BackendDevice
     from hipgraph_cb.backend.lifetime import Handle
     from hipgraph_cb.backend.owned import OwnedBuffer, OwnedExecutable
-    from hipgraph_cb.recording.bindings import BoundRange
+    from hipgraph_cb.recording.binding_table import Bindings, Table
     from hipgraph_cb.recording.commands import Command
     from hipgraph_cb.recording.outputs import Check
     from hipgraph_cb.recording.profile import Span
-    from hipgraph_cb.recording.recording import Recording
     from hipgraph_cb.runtime.options import ProgramOptions
 
 
@@ -56,6 +58,10 @@ class LaunchNeeds:
         self.tickets: dict[LaunchQueue, int] = {}
         self.is_retired = False
         self.bound_handles: list[Handle] = []
+        self._handles = handles
+
+    def hold(self, handles: list[Handle]) -> None:
+        """Keep these from now on, in the place of those of before."""
         self._handles = handles
 
     def release(self) -> None:
@@ -98,6 +104,9 @@ class BackendProgram(Program, Generic[QueueKind, NeedsKind, EventKind]):
         check_supported(recording, commands, device.backend)
         self._device = device
         self._options = options
+        self._kinds = kinds
+        self._commands = commands
+        self._disabled: frozenset[int] = frozenset()
         self._default_queue = device.queue_of(None)
         self._work = "a program without a label" if self.label is None else f"program `{self.label}`"
         self._resources: BoundResources[Any] = BoundResources(device, recording, substitutes, kinds[:2])
@@ -111,7 +120,7 @@ class BackendProgram(Program, Generic[QueueKind, NeedsKind, EventKind]):
     def replay(
         self,
         stream: Any = None,
-        bindings: Sequence[Any] | None = None,
+        bindings: Bindings | None = None,
         mode: str = GRAPH,
         check: Check | None = None,
     ) -> None:
@@ -180,17 +189,76 @@ class BackendProgram(Program, Generic[QueueKind, NeedsKind, EventKind]):
         if queue.is_released:
             queue.release_if_unused()
 
-    def _time_commands(self, bindings: Sequence[Any] | None) -> list[Span]:
+    def _time_commands(self, bindings: Bindings | None) -> list[Span]:
         with self._in_call("profile") as queue:
             return self._time_on(queue, bindings)
 
+    def update(self, recording: Recording) -> None:
+        with self._in_call("update"), self._rebinding:
+            if not isinstance(recording, Recording):
+                raise InvalidArgumentError(
+                    "update: not a recording", found=type(recording).__name__, allowed="a Recording"
+                )
+            check_same_structure(self._recording, recording)
+            self._take_over(recording)
+        self._device.backlog.sweep()
+
+    def _update_command(self, index: int, changes: Mapping[str, Any]) -> None:
+        with self._in_call("update"), self._rebinding:
+            device = self._device
+            objects = self._resources.objects
+            self._take_over(rewritten(self._recording, index, changes, objects, device, device.limits))
+        self._device.backlog.sweep()
+
+    def _take_over(self, recording: Recording) -> None:
+        """Run another recording of the same structure from now on."""
+        device = self._device
+        check_supported(recording, self._commands, device.backend)
+        resources: BoundResources[Any] = BoundResources(device, recording, None, self._kinds[:2])
+        events = EventRecord(device, recording, resources, self._kinds[2])
+        table = still_fitting(recording, self._table_so_far(), resources.objects, device.limits)
+        former = self._recording, self._resources, self._events
+        self._use(recording, resources, events)
+        try:
+            self._replace(table, handles_of(table))
+        except BaseException:
+            self._use(*former)
+            raise
+        self._needs.hold(resources.handles)
+        former[1].retire(self._needs, former[0])
+
+    def _use(self, recording: Recording, resources: BoundResources[Any], events: EventRecord[EventKind]) -> None:
+        self._recording, self._resources, self._events = recording, resources, events
+        self._has_events, self._has_slots = bool(events.events), bool(recording.slots)
+
+    def _is_bound(self, table: Table) -> bool:
+        """Whether a table has everything that the commands use."""
+        return len(table) == sum(bool(use.commands) for use in self._recording.slots)
+
+    def _is_enabled(self, index: int) -> bool:
+        return index not in self._disabled
+
+    def _set_enabled(self, index: int, value: bool) -> None:
+        if not isinstance(value, bool):
+            raise InvalidArgumentError("enabled: not a truth value", found=repr(value)[:60], allowed="True or False")
+        with self._in_call("enabled"), self._rebinding:
+            if value is (index not in self._disabled):
+                return
+            check_switchable(self._recording, index)
+            disabled = self._disabled - {index} if value else self._disabled | {index}
+            self._switch(disabled)
+            self._disabled = disabled
+        self._device.backlog.sweep()
+
     def _watched(self) -> Watched:
         """The program as a checked replay takes it."""
-        return Watched(self, self._resources, self._options, self._table_so_far(), self._changes_nodes)
+        table = self._table_so_far()
+        return Watched(self, self._resources, self._options, table, self._changes_nodes, self._disabled)
 
-    def _resolve(self, bindings: Sequence[Any] | None) -> tuple[Mapping[int, BoundRange], list[Handle]]:
+    def _resolve(self, bindings: Bindings | None) -> tuple[Table, list[Handle]]:
         """What a binding table puts into the slots, checked, and what keeps its memory alive."""
-        table = resolve(self._recording, bindings, objects=self._resources.objects, owner=self._device)
+        objects, before = self._resources.objects, self._table_so_far()
+        table = resolve(self._recording, bindings, objects=objects, owner=self._device, before=before)
         return table, handles_of(table)
 
     def _check_imported(self) -> None:
@@ -212,13 +280,25 @@ class BackendProgram(Program, Generic[QueueKind, NeedsKind, EventKind]):
         return False
 
     @abstractmethod
-    def _table_so_far(self) -> Mapping[int, BoundRange]:
+    def _replace(self, table: Table, handles: list[Handle]) -> None:
+        """Make ready the recording and resources that are in use now.
+
+        Args:
+            table: what stays in the slots, not all of them perhaps; `handles` keep its memory alive.
+        """
+
+    @abstractmethod
+    def _switch(self, disabled: frozenset[int]) -> None:
+        """Let replays from now on leave out these commands and no others."""
+
+    @abstractmethod
+    def _table_so_far(self) -> Table:
         """What stands in the slots; empty before the first replay."""
 
     @abstractmethod
-    def _enqueue(self, queue: QueueKind, bindings: Sequence[Any] | None, mode: str) -> None:
+    def _enqueue(self, queue: QueueKind, bindings: Bindings | None, mode: str) -> None:
         """Enqueue all commands once; see `replay`."""
 
     @abstractmethod
-    def _time_on(self, queue: QueueKind, bindings: Sequence[Any] | None) -> list[Span]:
+    def _time_on(self, queue: QueueKind, bindings: Bindings | None) -> list[Span]:
         """As `_time_commands`."""

@@ -5,13 +5,16 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
+from hipgraph_cb.backend.lifetime import Superseded
 from hipgraph_cb.backend.owned import OwnedBuffer, OwnedExecutable
 from hipgraph_cb.errors import FailedPreconditionError, InvalidArgumentError
+from hipgraph_cb.recording.binding_table import part_of
 from hipgraph_cb.recording.commands import Location, Range
 
 if TYPE_CHECKING:
-    from hipgraph_cb.backend.lifetime import Handle
-    from hipgraph_cb.recording.bindings import BoundRange
+    from hipgraph_cb.backend.device import BackendDevice
+    from hipgraph_cb.backend.lifetime import Handle, Needs
+    from hipgraph_cb.recording.binding_table import Table
     from hipgraph_cb.recording.recording import Recording
     from hipgraph_cb.recording.resources import Entry
     from hipgraph_cb.runtime.device import Device
@@ -40,11 +43,12 @@ class BoundResources(Generic[ExecutableKind]):
 
     def __init__(
         self,
-        device: Device,
+        device: BackendDevice,
         recording: Recording,
         substitutes: Mapping[int | str, Any] | None,
         kinds: tuple[type[OwnedBuffer], type[ExecutableKind]],
     ) -> None:
+        self._device = device
         self.addresses: dict[int, int] = {}
         self.executables: dict[int, ExecutableKind] = {}
         self.handles: list[Handle] = []
@@ -63,12 +67,16 @@ class BoundResources(Generic[ExecutableKind]):
             self.handles.append(live_executable.held("program"))
             self.executables[executable.id] = live_executable
 
-    def place(self, place: Location, slots: Mapping[int, BoundRange]) -> tuple[int, int]:
+    def place(self, place: Location, slots: Table) -> tuple[int, int]:
         """The device address of a place and its length in bytes, with this memory in the slots."""
         if isinstance(place, Range):
             return self.addresses[place.resource] + place.offset, place.length
-        part = slots[place.slot].part(place)
+        part = part_of(slots, place)
         return part.buffer.bound_address + part.offset, part.length
+
+    def retire(self, needs: Needs, recording: Recording) -> None:
+        """Keep what a program used until its launches are done: the objects, and the host bytes of the recording."""
+        self._device.backlog.retire(Superseded(needs, [*self.handles, recording]))
 
     def of(self, recording: Recording) -> dict[int | str, Any]:
         """The same objects as substitutes for a program of another recording over this resource table."""

@@ -7,9 +7,27 @@ from typing import TYPE_CHECKING
 
 from hipgraph_cb.errors import UnimplementedError
 from hipgraph_cb.recording.commands import Command, type_of
+from hipgraph_cb.recording.events import nested_in
 
 if TYPE_CHECKING:
     from hipgraph_cb.recording.recording import Recording
+
+
+def check_switchable(recording: Recording, index: int) -> None:
+    """Refuse to switch off what others wait for by other ways than the order of the commands.
+
+    Raises:
+        UnimplementedError: a command about events, or a nested recording with such commands.
+    """
+    command = recording[index]
+    nested = nested_in(recording, command)
+    if type_of(command).is_order or (nested is not None and nested.resources.events):
+        raise UnimplementedError(
+            f"enabled: {type_of(command).verb} cannot be switched off",
+            where=recording.where(index),
+            found="a command about events" if nested is None else "a nested recording with events",
+            next_step="record without it, and make another program",
+        )
 
 
 def check_supported(recording: Recording, kinds: Collection[type[Command]], backend: str) -> None:

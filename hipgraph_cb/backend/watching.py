@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
@@ -11,6 +11,7 @@ from hipgraph_cb.backend.comparing import compare
 from hipgraph_cb.backend.modes import check_mode
 from hipgraph_cb.backend.write_sets import Watched, WriteSet
 from hipgraph_cb.errors import CheckFailedError, InvalidArgumentError
+from hipgraph_cb.recording.binding_table import Bindings, bindings_of
 from hipgraph_cb.recording.bindings import resolve
 from hipgraph_cb.recording.commands import Dispatch, DispatchIndirect, Location
 from hipgraph_cb.recording.outputs import Check, Output
@@ -25,7 +26,7 @@ STREAM = "stream"
 _FLOATS = ("float16", "float32", "float64")
 
 
-def replay_checked(watched: Watched, check: Check, mode: str, stream: Any, bindings: Sequence[Any] | None) -> None:
+def replay_checked(watched: Watched, check: Check, mode: str, stream: Any, bindings: Bindings | None) -> None:
     """Replay and check; see `Program.replay`.
 
     Raises:
@@ -43,7 +44,7 @@ def replay_checked(watched: Watched, check: Check, mode: str, stream: Any, bindi
         watch(watched, check, stream, bindings)
 
 
-def watch(watched: Watched, check: Check, stream: Any, bindings: Sequence[Any] | None) -> None:
+def watch(watched: Watched, check: Check, stream: Any, bindings: Bindings | None) -> None:
     """Replay layer by layer and wait for each.
 
     Raises:
@@ -51,14 +52,15 @@ def watch(watched: Watched, check: Check, stream: Any, bindings: Sequence[Any] |
         InvalidArgumentError: no such check, or nothing that it could look at.
     """
     device, recording, objects = watched.program.device, watched.program.recording, watched.objects
-    table = resolve(recording, bindings, objects=objects, owner=device)
+    table = resolve(recording, bindings, objects=objects, owner=device, before=watched.table)
     watcher = _Watcher(recording, WriteSet(recording, objects, table))
     judge = _judge(check, watcher)
     for start, stop in pairwise((*recording.layer_starts, len(recording))):
-        with watched.program_of(recording.part(range(start, stop))) as program:
-            program.replay(stream, bindings)
+        part = recording.part(range(start, stop))
+        with watched.program_of(part, start) as program:
+            program.replay(stream, bindings_of(table, part))
             device.synchronize()
-        for index in range(start, stop):
+        for index in (index for index in range(start, stop) if index not in watched.disabled):
             for output in watcher.outputs(index):
                 _apply(judge, output)
 

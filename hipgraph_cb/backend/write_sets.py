@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from hipgraph_cb.recording.accesses import AccessReader
-from hipgraph_cb.recording.bindings import BoundRange
+from hipgraph_cb.recording.binding_table import BoundRange, Table, part_of
 from hipgraph_cb.recording.commands import Location, Range
 
 if TYPE_CHECKING:
@@ -25,22 +25,29 @@ class Watched:
         resources, options: what it was made with.
         table: what is bound to its slots so far; empty before the first replay.
         changes_nodes: whether a rebind changes nodes of the existing graph.
+        disabled: the commands that are switched off.
     """
 
     program: Program
     resources: BoundResources[Any]
     options: ProgramOptions
-    table: Mapping[int, BoundRange]
+    table: Table
     changes_nodes: bool = False
+    disabled: frozenset[int] = frozenset()
 
     @property
     def objects(self) -> Mapping[int, object]:
         """The live object of each resource id of its recording."""
         return self.resources.objects
 
-    def program_of(self, recording: Recording) -> Program:
-        """A program of another recording over the same resources, made in the same way."""
-        return self.program.device._make_program(recording, self.resources.of(recording), self.options)
+    def program_of(self, recording: Recording, first: int = 0) -> Program:
+        """A program of a part of the recording, from command `first` on, over the same resources, made in the same
+        way."""
+        program = self.program.device._make_program(recording, self.resources.of(recording), self.options)
+        for index in self.disabled:
+            if first <= index < first + len(recording):
+                program[index - first].enabled = False
+        return program
 
 
 class WriteSet:
@@ -50,7 +57,7 @@ class WriteSet:
         table: what is bound to the slots.
     """
 
-    def __init__(self, recording: Recording, objects: Mapping[int, object], table: Mapping[int, BoundRange]) -> None:
+    def __init__(self, recording: Recording, objects: Mapping[int, object], table: Table) -> None:
         self._objects = objects
         self._table = table
         self._accesses = AccessReader(recording)
@@ -63,4 +70,4 @@ class WriteSet:
         """The memory of a place."""
         if isinstance(place, Range):
             return BoundRange(self._objects[place.resource], place.offset, place.length)
-        return self._table[place.slot].part(place)
+        return part_of(self._table, place)

@@ -6,7 +6,15 @@ from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 
 from hipgraph_cb.export.describe import title
-from hipgraph_cb.recording.commands import Command, KernelLaunch, Location, Range, SlotRange, type_of
+from hipgraph_cb.recording.commands import (
+    Command,
+    KernelLaunch,
+    Place,
+    Range,
+    SlotNumber,
+    SlotRange,
+    type_of,
+)
 from hipgraph_cb.recording.commands.dispatch import arguments
 from hipgraph_cb.recording.commands.values import data
 from hipgraph_cb.recording.recording import Recording
@@ -50,9 +58,9 @@ def _compared_fields(recording: Recording, command: Command) -> Iterator[Compare
     resources = recording.resources
     values: Iterable[Any] = command
     for (name, field), value in zip(kind.fields.items(), values, strict=True):
-        if field.name == "place":
+        if field.name == "place" or isinstance(value, SlotNumber):
             yield _place(recording, name, value)
-        elif field.name == "places":
+        elif field.name == "bindings":
             yield from (
                 _place(recording, f"slot {slot}", place) for slot, place in enumerate(value) if place is not None
             )
@@ -72,9 +80,12 @@ def _dispatch(recording: Recording, command: KernelLaunch) -> Iterator[ComparedF
     if isinstance(count, (Range, SlotRange)):
         yield _place(recording, "workgroup count", count)
     else:
-        yield ComparedField("workgroup count", count, None, str(tuple(count)))
+        shown = (recording.describe_place(each) if isinstance(each, SlotNumber) else str(each) for each in count)
+        yield ComparedField("workgroup count", count, None, f"({', '.join(shown)})")
     yield ComparedField("workgroup size", size, None, str(size))
-    yield ComparedField("dynamic LDS", command.dynamic_lds, None, f"{command.dynamic_lds} bytes")
+    lds = command.dynamic_lds
+    amount = recording.describe_place(lds) if isinstance(lds, SlotNumber) else lds
+    yield ComparedField("dynamic LDS", lds, None, f"{amount} bytes")
     pointers = dict(command.pointers)
     parameters = entry.verified.export(command.export).layout.parameters
     for parameter, line in zip(parameters, arguments(recording, command), strict=True):
@@ -82,15 +93,17 @@ def _dispatch(recording: Recording, command: KernelLaunch) -> Iterator[ComparedF
         if parameter.offset in pointers:
             yield _place(recording, parameter.label, pointers[parameter.offset])
         else:
-            raw = command.kernarg[parameter.offset : parameter.offset + parameter.size]
-            yield ComparedField(parameter.label, raw, None, text)
+            end = parameter.offset + parameter.size
+            raw = command.kernarg[parameter.offset : end]
+            numbers = tuple(row for row in command.numbers if parameter.offset <= row[0] < end)
+            yield ComparedField(parameter.label, (raw, numbers) if numbers else raw, None, text)
     for place, reads, writes in command.accesses:
         word = " and ".join([*["reads"] * reads, *["writes"] * writes])
         row = _place(recording, f"declared access ({word})", place)
         yield row._replace(value=(row.value, reads, writes))
 
 
-def _place(recording: Recording, what: str, place: Location) -> ComparedField:
+def _place(recording: Recording, what: str, place: Place) -> ComparedField:
     text = recording.describe_place(place)
     if isinstance(place, Range):
         return ComparedField(what, place[1:], place.resource, text)

@@ -9,9 +9,10 @@ from typing import Any, NamedTuple
 from hipgraph_cb.capture.blobs import Blobs
 from hipgraph_cb.capture.document import boolean, fields, items, number, octets, optional, text, tuple_of
 from hipgraph_cb.errors import HipGraphError, InvalidArgumentError, UnimplementedError
-from hipgraph_cb.recording.commands import Command, Location, Range, SlotRange
-from hipgraph_cb.recording.commands.fields import Field, place_as_json
+from hipgraph_cb.recording.commands import Command, Constant, Location, Number, Place, Range, SlotNumber, SlotRange
+from hipgraph_cb.recording.commands.fields import Field, binding_as_json, place_as_json
 from hipgraph_cb.recording.commands.types import TYPES, CommandType
+from hipgraph_cb.recording.number_types import NUMBER_TYPES, NumberType
 from hipgraph_cb.recording.workgroups import LARGEST_GRID
 
 LARGEST_ID = (1 << 32) - 1
@@ -38,6 +39,56 @@ def _read_place(value: object) -> Location:
         return SlotRange(number(slot, largest=LARGEST_ID), number(offset), optional(number, length))
     buffer, offset, length = fields(value, "buffer", "offset", "length")
     return Range(number(buffer, largest=LARGEST_ID), number(offset), number(length))
+
+
+def _read_number(value: object) -> Number:
+    if isinstance(value, dict) and "bits" in value:
+        bits, name = fields(value, "bits", "type")
+        row = _type(name)
+        return Constant(number(bits, largest=(1 << 8 * row.size) - 1), row.name)
+    return _read_slot_number(value)
+
+
+def _read_slot_number(value: object) -> SlotNumber:
+    slot, name = fields(value, "slot", "type")
+    return SlotNumber(number(slot, largest=LARGEST_ID), _type(name).name)
+
+
+def _type(name: object) -> NumberType:
+    row = NUMBER_TYPES.get(text(name))
+    if row is None:
+        raise InvalidArgumentError("no type of a number", found=repr(name)[:80], allowed=", ".join(NUMBER_TYPES))
+    return row
+
+
+def _slot_or(read: Callable[[Any], Any], value: Any) -> Any:
+    return _read_slot_number(value) if isinstance(value, dict) else read(value)
+
+
+def _write_numbers(numbers: Any, _: Blobs) -> list[Any]:
+    return [{"at": offset, "number": each._asdict()} for offset, each in numbers]
+
+
+def _read_numbers(value: object, _: Blobs) -> tuple[tuple[int, Number], ...]:
+    rows = (fields(each, "at", "number") for each in items(value))
+    return tuple([(number(offset), _read_slot_number(each)) for offset, each in rows])
+
+
+def _write_bindings(bindings: Any, _: Blobs) -> list[Any]:
+    return [each._asdict() if isinstance(each, Constant) else binding_as_json(each) for each in bindings]
+
+
+def _read_binding(value: object) -> Place | None:
+    if isinstance(value, dict) and "type" in value:
+        return _read_number(value)
+    return optional(_read_place, value)
+
+
+def _read_counts(value: object) -> tuple[Any, ...]:
+    counts = [_slot_or(partial(number, largest=LARGEST_GRID), each) for each in items(value)]
+    if len(counts) != 3:
+        raise InvalidArgumentError("a size has three dimensions", found=f"{len(counts)} numbers", allowed="x, y and z")
+    return tuple(counts)
 
 
 def _write_pointers(pointers: Any, _: Blobs) -> list[Any]:
@@ -74,8 +125,12 @@ FORMS: Mapping[str, Form] = {
     "bytes": _plain(octets),
     "data": Form(lambda value, blobs: blobs.get(value), lambda value, blobs: blobs.add(value)),
     "dimensions": _plain(_read_dimensions),
+    "counts": _plain(_read_counts),
+    "amount": _plain(partial(_slot_or, number)),
+    "pattern": _plain(partial(_slot_or, octets)),
+    "numbers": Form(_read_numbers, _write_numbers),
     "place": _plain(_read_place),
-    "places": _plain(partial(tuple_of, partial(optional, _read_place))),
+    "bindings": Form(lambda value, _: tuple_of(_read_binding, value), _write_bindings),
     "pointers": Form(_read_pointers, _write_pointers),
     "accesses": Form(_read_accesses, _write_accesses),
     "executable": _plain(_ID),
@@ -84,6 +139,8 @@ FORMS: Mapping[str, Form] = {
     "events": _plain(partial(tuple_of, _ID)),
 }
 """By the kind of a field. Fields are in the order of the type."""
+ADDED = {2: frozenset({"numbers"})}
+"""Kinds of fields that came with a version of the format; in older files a command has its default there."""
 
 
 def _form(kind: CommandType, field: Field) -> Form:
@@ -117,7 +174,7 @@ def write_command(command: Command, blobs: Blobs) -> dict[str, Any]:
     return row
 
 
-def read_command(value: object, blobs: Blobs) -> Command:
+def read_command(value: object, blobs: Blobs, version: int) -> Command:
     """The command of a JSON object; its ranges are checked elsewhere (`recording.checking`)."""
     name = value.get("kind") if isinstance(value, dict) else None
     known = {kind.name: kind for kind in TYPES.values()}
@@ -126,12 +183,14 @@ def read_command(value: object, blobs: Blobs) -> Command:
         raise InvalidArgumentError(
             "the manifest has a command of another kind", found=repr(name)[:80], allowed=", ".join(known)
         )
-    _, *values = fields(value, "kind", *kind.fields)
-    read = []
-    for (field_name, field), each in zip(kind.fields.items(), values, strict=True):
+    later = {name for added, names in ADDED.items() if added > version for name in names}
+    known_fields = {name: field for name, field in kind.fields.items() if field.name not in later}
+    _, *values = fields(value, "kind", *known_fields)
+    read = {}
+    for (field_name, field), each in zip(known_fields.items(), values, strict=True):
         try:
-            read.append(_form(kind, field).read(each, blobs))
+            read[field_name] = _form(kind, field).read(each, blobs)
         except HipGraphError as error:
             raise error.located(field_name) from None
-    command: Command = kind.command(*read)
+    command: Command = kind.command(**read)
     return command

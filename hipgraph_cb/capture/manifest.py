@@ -20,13 +20,16 @@ from hipgraph_cb.recording.recording import Recording, with_resources
 from hipgraph_cb.recording.resources import BufferEntry, EventEntry, ExecutableEntry, RecordingEntry, ResourceTable
 
 FORMAT = "hipgraph_cb capture"
-VERSION = 1
+VERSION = 2
+READABLE = (1, 2)
+"""Versions that are read; version 2 added numbers in slots and the names of slots."""
 DEEPEST_GROUP = 255
 LARGEST_CAPACITY = (1 << 24) - 1
 LEAST_STEPS = 1 << 16
 STEPS_PER_BYTE = 4
 
 _BODY = ("label", "binding_capacity", "commands", "layer_starts", "dependencies", "groups")
+_BODIES = {1: _BODY, 2: (*_BODY, "slot_names")}
 _RESOURCES = ("buffers", "executables", "events", "recordings")
 
 _Entry = TypeVar("_Entry", BufferEntry, ExecutableEntry, EventEntry, RecordingEntry)
@@ -87,6 +90,7 @@ def _write_body(recording: Recording, blobs: Blobs) -> dict[str, Any]:
         "layer_starts": list(recording.layer_starts),
         "dependencies": None if recording.dependencies is None else [list(waits) for waits in recording.dependencies],
         "groups": [group._asdict() for group in recording.groups],
+        "slot_names": [{"slot": slot, "name": name} for slot, name in sorted(recording.slot_names.items())],
     }
 
 
@@ -120,44 +124,58 @@ def decode(manifest: bytes, contents: Mapping[str, bytes]) -> Capture:
     blobs = Blobs(contents)
     with inside("manifest.json"):
         document = parse(manifest)
-        _check_version(document)
-        values = fields(document, "format", "version", "producer", "memory", *_RESOURCES, *_BODY)
+        version = _checked_version(document)
+        body = _BODIES[version]
+        values = fields(document, "format", "version", "producer", "memory", *_RESOURCES, *body)
         producer, memory = values[2:4]
-        resources = _read_resources(values[4 : 4 + len(_RESOURCES)], blobs)
-        recording = _read_body(values[-len(_BODY) :], resources, blobs)
+        resources = _read_resources(values[4 : 4 + len(_RESOURCES)], blobs, version)
+        recording = _read_body(values[-len(body) :], resources, blobs, version)
         check_recording(recording, most_steps=_most_steps(len(manifest)))
         capture_memory = read_memory(memory, recording, blobs)
         blobs.check_all_used()
         return Capture(recording, *capture_memory, text(producer))
 
 
-def _check_version(document: Any) -> None:
+def _checked_version(document: Any) -> int:
     if not isinstance(document, dict) or document.get("format") != FORMAT:
         raise InvalidArgumentError("the manifest is not one of a capture", allowed=f'"format": "{FORMAT}"')
     version = document.get("version")
-    if type(version) is not int or version != VERSION:
+    if type(version) is not int or version not in READABLE:
         raise IncompatibleError(
             "the capture file is of another version of the format",
             found=f"version {version!r}"[:80],
-            allowed=f"version {VERSION}",
+            allowed=f"versions {', '.join(map(str, READABLE))}",
             next_step="read it with the release that wrote it, or a later one",
         )
+    return version
 
 
-def _read_body(values: list[Any], resources: ResourceTable, blobs: Blobs) -> Recording:
-    label, capacity, commands, starts, dependencies, groups = values
+def _read_body(values: list[Any], resources: ResourceTable, blobs: Blobs, version: int) -> Recording:
+    label, capacity, commands, starts, dependencies, groups, *names = values
     recording = Recording(
-        _read_rows("commands", commands, lambda row: read_command(row, blobs)),
+        _read_rows("commands", commands, lambda row: read_command(row, blobs, version)),
         layer_starts=tuple_of(number, starts),
         resources=resources,
         binding_capacity=number(capacity, largest=LARGEST_CAPACITY),
         label=optional(text, label),
         groups=_read_rows("groups", groups, _read_group),
         dependencies=optional(partial(tuple_of, partial(tuple_of, number)), dependencies),
+        slot_names=_read_slot_names(names[0], number(capacity)) if names else None,
     )
     if recording.layer_starts != tuple(starts):
         raise InvalidArgumentError("the layers do not divide the commands", found="no layers", allowed="0, ...")
     return recording
+
+
+def _read_slot_names(value: Any, capacity: int) -> dict[int, str]:
+    pairs = [fields(row, "slot", "name") for row in items(value)]
+    names = {number(slot): text(name) for slot, name in pairs}
+    if list(names) != sorted(names) or len({*names.values()}) != len(pairs) or any(slot >= capacity for slot in names):
+        raise InvalidArgumentError(
+            "the names of slots are not in order, each once, or of slots outside the binding table",
+            found=str(pairs[:8])[:200],
+        )
+    return names
 
 
 def _read_rows(what: str, value: Any, read: Callable[[Any], Any]) -> list[Any]:
@@ -171,7 +189,7 @@ def _read_rows(what: str, value: Any, read: Callable[[Any], Any]) -> list[Any]:
     return rows
 
 
-def _read_resources(values: list[Any], blobs: Blobs) -> ResourceTable:
+def _read_resources(values: list[Any], blobs: Blobs, version: int) -> ResourceTable:
     """The table. Nested recordings come in an order in which each uses only those before it."""
     buffers, executables, events, recordings = values
     verified = _Verified(blobs)
@@ -185,7 +203,7 @@ def _read_resources(values: list[Any], blobs: Blobs) -> ResourceTable:
     nested: dict[int, RecordingEntry] = {}
 
     def read(row: Any) -> RecordingEntry:
-        entry = _read_recording(row, table, nested, blobs)
+        entry = _read_recording(row, table, nested, blobs, version)
         nested[entry.id] = entry
         return entry
 
@@ -248,9 +266,9 @@ def _read_executable(row: Any, code_objects: _Verified) -> ExecutableEntry:
 
 
 def _read_recording(
-    row: Any, table: ResourceTable, nested: Mapping[int, RecordingEntry], blobs: Blobs
+    row: Any, table: ResourceTable, nested: Mapping[int, RecordingEntry], blobs: Blobs, version: int
 ) -> RecordingEntry:
-    id, name, uses, *body = fields(row, "id", "name", "uses", *_BODY)
+    id, name, uses, *body = fields(row, "id", "name", "uses", *_BODIES[version])
     used = tuple_of(_id, uses)
     if list(used) != sorted(set(used)):
         raise InvalidArgumentError("what a nested recording uses is not in the order of ids, each once")
@@ -262,8 +280,8 @@ def _read_recording(
     )
     found = sum(map(len, (resources.buffers, resources.executables, resources.events, resources.recordings)))
     if found != len(used):
-        raise InvalidArgumentError("a nested recording uses what is not before it", found=str(used[:16]))
-    return RecordingEntry(_id(id), optional(text, name), _read_body(body, resources, blobs))
+        raise InvalidArgumentError("a nested recording uses what does not stand before it", found=str(used[:16]))
+    return RecordingEntry(_id(id), optional(text, name), _read_body(body, resources, blobs, version))
 
 
 def _chosen(entries: Mapping[int, _Entry], ids: tuple[int, ...]) -> dict[int, _Entry]:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from hipgraph_cb.capture.expected import Expected, check_whole
 from hipgraph_cb.errors import InvalidArgumentError
+from hipgraph_cb.recording.number_types import NUMBER_TYPES
 from hipgraph_cb.recording.resources import Slot
 from hipgraph_cb.recording.validation import check_slot, host_bytes
 
@@ -79,13 +80,19 @@ def name(recording: Recording, key: Key) -> str:
 
 
 def check_size(recording: Recording, key: Key, size: int) -> None:
-    """Contents are those of a whole buffer, or of a binding that is large enough for the commands."""
+    """Contents are those of a whole buffer, of a binding that is large enough for the commands, or a number's bytes."""
     if isinstance(key, Slot):
         uses = recording.slots
-        least = uses[key.index].end if key.index < len(uses) else 0
-        if size >= max(least, 1):
+        use = uses[key.index] if key.index < len(uses) else None
+        least = 1 if use is None else max(use.end, 1)
+        if use is not None and use.type is not None:
+            if size == NUMBER_TYPES[use.type].size:
+                return
+            allowed = f"{NUMBER_TYPES[use.type].size} bytes, a number of type {use.type}"
+        elif size >= least:
             return
-        allowed = f"{max(least, 1)} bytes or more"
+        else:
+            allowed = f"{least} bytes or more"
     else:
         whole = recording.resources.buffers[key].size
         if size == whole:

@@ -11,6 +11,7 @@ from hipgraph_cb.capture.expected import Difference
 from hipgraph_cb.capture.memory import Key, check_size, name
 from hipgraph_cb.errors import NotFoundError
 from hipgraph_cb.recording.checking import check_recording
+from hipgraph_cb.recording.number_types import value_of
 from hipgraph_cb.recording.recording import with_resources
 from hipgraph_cb.recording.resources import Slot
 
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from hipgraph_cb.recording.outputs import Check
     from hipgraph_cb.recording.profile import Profile
     from hipgraph_cb.recording.recording import Recording
+    from hipgraph_cb.recording.slot_uses import SlotUse
     from hipgraph_cb.runtime.buffer import Buffer
     from hipgraph_cb.runtime.device import Device
     from hipgraph_cb.runtime.program import Program
@@ -74,32 +76,34 @@ class Session:
     Args:
         capture: what to replay.
         device: where.
-        bindings: contents for slots, in place of those of the capture.
+        bindings: contents for slots, in place of those of the capture, and the numbers for those that hold one.
 
     Attributes:
         recording: of the capture, over live objects.
-        slots: the buffer in each slot, up to the last one used.
+        slots: the buffer in each slot that holds memory.
+        bindings: what a replay gives: these, and the numbers.
 
     Raises:
         NotFoundError: a slot that is used and has no contents.
         HipGraphError: see `bind`.
     """
 
-    def __init__(self, capture: Capture, device: Device, bindings: Mapping[int, bytes] | None = None) -> None:
+    def __init__(self, capture: Capture, device: Device, bindings: Mapping[int, Any] | None = None) -> None:
         self.device = device
         self.expected = capture.expected
         self._contents: dict[Key, bytes] = dict(capture.contents)
-        self._contents.update({Slot(index): data for index, data in (bindings or {}).items()})
+        numbers = _numbers(capture.recording, self._contents, bindings or {})
+        self._contents.update({Slot(index): data for index, data in (bindings or {}).items() if index not in numbers})
         sizes = _slot_sizes(capture.recording, self._contents)
         with ExitStack() as stack:
             self.recording = bind(capture.recording, device)
             stack.callback(_close, self.recording.resources.bound)
-            self.slots = []
-            for index, size in enumerate(sizes):
-                buffer = device.allocate(size, f"slot {index}")
-                stack.callback(buffer.close)
-                self.slots.append(buffer)
+            self.slots: dict[int, Buffer] = {}
+            for index, size in sizes.items():
+                self.slots[index] = device.allocate(size, f"slot {index}")
+                stack.callback(self.slots[index].close)
             self._undo = stack.pop_all()
+        self.bindings: dict[int, Any] = {**self.slots, **numbers}
         self._program: Program | None = None
 
     def __enter__(self) -> Session:
@@ -118,7 +122,7 @@ class Session:
     def memory(self) -> dict[Key, Buffer]:
         """Every buffer, by its resource id or slot."""
         buffers: dict[Key, Buffer] = {id: self.recording.resources[id] for id in self.recording.resources.buffers}
-        return {**buffers, **{Slot(index): buffer for index, buffer in enumerate(self.slots)}}
+        return {**buffers, **{Slot(index): buffer for index, buffer in self.slots.items()}}
 
     def restore(self) -> None:
         """Give all memory its stored contents, or zeros."""
@@ -146,7 +150,7 @@ class Session:
 
     def profile(self, repeats: int) -> Profile:
         """Replay with every command timed. See `Program.profile`."""
-        return self.program.profile(repeats, bindings=self.slots or None)
+        return self.program.profile(repeats, bindings=self.bindings or None)
 
     def replay_commands(self, recording: Recording) -> None:
         """Replay other commands over the same resources and slots, and wait."""
@@ -154,7 +158,9 @@ class Session:
             self._run(program)
 
     def _run(self, program: Program, check: Check | None = None) -> None:
-        program.replay(bindings=self.slots or None, check=check)
+        used = {index for index, use in enumerate(program.recording.slots) if use.commands}
+        bindings = {index: value for index, value in self.bindings.items() if index in used}
+        program.replay(bindings=bindings or None, check=check)
         self.device.synchronize()
 
     def differences(self) -> Iterator[tuple[str, Difference]]:
@@ -170,22 +176,45 @@ class Session:
         return {key: buffer.to_host().tobytes() for key, buffer in self.memory.items()}
 
 
-def _slot_sizes(recording: Recording, contents: Mapping[Key, bytes]) -> list[int]:
-    """The bytes of each slot's buffer: those of its contents; for a slot that no command uses, one."""
-    sizes = []
+def _numbers(recording: Recording, contents: Mapping[Key, bytes], given: Mapping[int, Any]) -> dict[int, Any]:
+    """The number for each slot that holds one: given, or stored."""
+    numbers = {}
     for index, use in enumerate(recording.slots):
         data = contents.get(Slot(index))
-        if data is not None:
+        if use.type is not None and index in given:
+            numbers[index] = given[index]
+        elif use.type is not None and data is not None:
+            numbers[index] = value_of(int.from_bytes(data, "little"), use.type)
+        elif use.type is not None:
+            raise _nothing_bound(recording, index, use)
+    return numbers
+
+
+def _slot_sizes(recording: Recording, contents: Mapping[Key, bytes]) -> dict[int, int]:
+    """The bytes of the buffer of each slot that holds memory: those of its contents."""
+    sizes = {}
+    for index, use in enumerate(recording.slots):
+        data = contents.get(Slot(index))
+        if data is not None and use.type is None:
             check_size(recording, Slot(index), len(data))
-        elif use.commands:
-            raise NotFoundError(
-                f"nothing is bound to slot {index}",
-                where=f"first used by {recording.where(use.commands[0])}",
-                allowed=f"contents of {max(use.end, 1)} bytes or more",
-                next_step=f"give them: --bind {index}=FILE, or save the recording with contents={{Slot({index}): ...}}",
-            )
-        sizes.append(1 if data is None else len(data))
+            sizes[index] = len(data)
+        elif use.commands and use.type is None:
+            raise _nothing_bound(recording, index, use)
     return sizes
+
+
+def _nothing_bound(recording: Recording, index: int, use: SlotUse) -> NotFoundError:
+    role = f", as {use.role}" if use.role else ""
+    name = recording.slot_names.get(index, index)
+    way = f"--bind {name}={'VALUE' if use.type else 'FILE'}"
+    return NotFoundError(
+        f"nothing is bound to {recording.describe_slot(index)}",
+        where=f"first used by {recording.where(use.commands[0])}{role}",
+        allowed=f"a number of type {use.type}" if use.type else f"contents of {max(use.end, 1)} bytes or more",
+        next_step=f"give it: {way}"
+        if use.type
+        else f"give them: {way}, or save the recording with contents={{Slot({index}): ...}}",
+    )
 
 
 def _close(bound: Mapping[int, Any]) -> None:

@@ -22,8 +22,11 @@ from hipgraph_cb.code_object.verify import verify
 from hipgraph_cb.errors import CheckFailedError, NotFoundError
 from hipgraph_cb.files import read_file
 from hipgraph_cb.opening import BACKENDS, open_device
+from hipgraph_cb.recording.bindings import entries_by_index
+from hipgraph_cb.recording.number_types import number_from_text
 
 if TYPE_CHECKING:
+    from hipgraph_cb.recording.recording import Recording
     from hipgraph_cb.runtime.device import Device
 
 
@@ -53,7 +56,12 @@ def configure(parser: argparse.ArgumentParser) -> None:
         help="take this kernel from another code object with the same signature (not in the replay of --against)",
     )
     parser.add_argument(
-        "--bind", type=_slot, action="append", default=[], metavar="SLOT=FILE", help="the contents of a slot, as bytes"
+        "--bind",
+        type=_binding,
+        action="append",
+        default=[],
+        metavar="SLOT=FILE or SLOT=VALUE",
+        help="what a slot holds, by index or name: for memory a file with its bytes, for a number its value",
     )
     parser.add_argument(
         "--check",
@@ -67,7 +75,7 @@ def run(options: argparse.Namespace) -> int:
     report: dict[str, Any] = {"file": str(options.file)}
     recorded = load(options.file)
     capture = _replace_kernels(recorded, options.replace_kernel, report)
-    bindings = {slot: read_file(path, "load") for slot, path in options.bind}
+    bindings = given_bindings(recorded.recording, options.bind)
     if options.verify and not capture.expected:
         raise NotFoundError(
             "the file does not say what to expect",
@@ -211,8 +219,25 @@ def _pair(text: str) -> tuple[str, Path]:
     return name, Path(path)
 
 
-def _slot(text: str) -> tuple[int, Path]:
-    name, path = _pair(text)
-    if not name.isdecimal():
-        raise argparse.ArgumentTypeError(f"{name!r} is not the number of a slot")
-    return int(name), path
+def _binding(text: str) -> tuple[str, str]:
+    name, separator, value = text.partition("=")
+    if not (name and separator and value):
+        raise argparse.ArgumentTypeError(f"{text!r} is not SLOT=FILE or SLOT=VALUE")
+    return name, value
+
+
+def given_bindings(recording: Recording, pairs: list[tuple[str, str]]) -> dict[int, Any]:
+    """What slots hold, by index: bytes of a file for memory, a number for a slot with a type.
+
+    Raises:
+        NotFoundError: a slot that no command uses.
+        InvalidArgumentError: no number.
+        FileError: a file that cannot be read.
+    """
+    names = {name: slot for slot, name in recording.slot_names.items()}
+    keys = {names.get(name, int(name) if name.isdecimal() else name): value for name, value in pairs}
+    given: dict[int, Any] = {}
+    for slot, value in entries_by_index(recording, keys).items():
+        type = recording.slots[slot].type
+        given[slot] = read_file(Path(value), "load") if type is None else number_from_text(value, type)
+    return given

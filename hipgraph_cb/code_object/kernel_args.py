@@ -251,6 +251,11 @@ class KernargLayout:
         rows = (row for row in self.parameters if row.kind is ParameterKind.POINTER or row.offset in by_value)
         return tuple(row.offset for row in rows)
 
+    def label_at(self, offset: int) -> str:
+        """The label of the parameter with the byte at an offset; the offset itself between parameters."""
+        rows = (row.label for row in self.parameters if row.offset <= offset < row.offset + row.size)
+        return next(rows, f"at byte {offset}")
+
     @cached_property
     def packers(self) -> dict[tuple[type, ...], tuple[Packer, tuple[int, ...]]]:
         """Those that were made, by the types of the arguments, each with the offsets of its addresses by value."""

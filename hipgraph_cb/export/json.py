@@ -1,7 +1,8 @@
 """A recording as JSON, for tools. The layout has a version; within one version, fields are only added.
 
 Bytes are hexadecimal, in the order of memory. Places are `{"buffer": id, "offset", "length"}` or
-`{"slot": index, "offset", "length"}`, with a length of null where the binding table sets the end. Nested recordings
+`{"slot": index, "offset", "length"}`, with a length of null where the binding table sets the end. Numbers in slots are
+`{"slot": index, "type"}`, those that a nested recording is given `{"value", "type"}`. Nested recordings
 are under "recordings", whole, with the resource ids of the outermost one; "bindings" says what their slots are.
 """
 
@@ -52,6 +53,7 @@ def as_object(recording: Recording) -> dict[str, Any]:
         "layers": [list(layer) for layer in recording.layers],
         "dependencies": None if recording.dependencies is None else [list(waits) for waits in recording.dependencies],
         "groups": [group._asdict() for group in recording.groups],
+        "slot_names": {str(slot): name for slot, name in recording.slot_names.items()},
     }
 
 

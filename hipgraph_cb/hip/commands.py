@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from hipgraph_cb.backend.arena import PlaceExtents
 from hipgraph_cb.hip.fill_launches import FillLaunches
 from hipgraph_cb.hip.node_parameters import KernelLaunch
-from hipgraph_cb.recording.commands import Dispatch, Location
+from hipgraph_cb.recording.binding_table import with_known_numbers
+from hipgraph_cb.recording.commands import Constant, Dispatch, Location
+from hipgraph_cb.recording.commands.fields import constant_bytes
 
 if TYPE_CHECKING:
     from hipgraph_cb.backend.resources import BoundResources
     from hipgraph_cb.hip.executable import HipExecutable
     from hipgraph_cb.hip.fills import FillKernel
-    from hipgraph_cb.recording.bindings import BoundRange
+    from hipgraph_cb.recording.binding_table import Table
     from hipgraph_cb.recording.place_table import PlaceTable
 
 
@@ -26,6 +27,7 @@ class CommandArguments:
 
     Attributes:
         slots: what stands for each slot now; empty for a recording without slots.
+        disabled: the commands of the outermost recording that are switched off.
         fill_kernel: as given.
         fill_launches: launches fills outside of a graph, where they are kernels.
     """
@@ -33,10 +35,12 @@ class CommandArguments:
     def __init__(
         self,
         resources: BoundResources[HipExecutable],
-        slots: Mapping[int, BoundRange] | None = None,
+        slots: Table | None = None,
         fill_kernel: FillKernel | None = None,
+        disabled: frozenset[int] = frozenset(),
     ) -> None:
-        self.slots: Mapping[int, BoundRange] = {} if slots is None else slots
+        self.slots: Table = {} if slots is None else slots
+        self.disabled = disabled
         self.fill_kernel = fill_kernel
         self.fill_launches = None if fill_kernel is None else FillLaunches(fill_kernel)
         self._resources = resources
@@ -50,6 +54,11 @@ class CommandArguments:
         """The device address and the length in bytes."""
         return self._resources.place(place, self.slots)
 
+    def known(self, command: Any) -> Any:
+        """A command with the numbers that the slots hold now."""
+        has_numbers = any(isinstance(bound, Constant) for bound in self.slots.values())
+        return with_known_numbers(command, self.slots) if has_numbers else command
+
     def event(self, event: int) -> Any:
         """What hip-python takes as the event with a resource id."""
         live: Any = self._resources.objects[event]
@@ -59,11 +68,17 @@ class CommandArguments:
         """The executable with a resource id."""
         return self._resources.executables[id]
 
-    def launch(self, api: Any, command: Dispatch, stream: Any) -> None:
+    def launch(self, api: Any, command: Any, stream: Any) -> None:
         """Launch one dispatch on a stream, outside of any graph. Raises HipError."""
+        command = self.known(command)
+        if 0 in command.workgroup_count:
+            return
         kernarg = bytearray(command.kernarg)
         for offset, place in command.pointers:
             kernarg[offset : offset + 8] = self.place(place)[0].to_bytes(8, "little")
+        for offset, number in command.numbers:
+            content = constant_bytes(number)
+            kernarg[offset : offset + len(content)] = content
         shape = command.workgroup_count, command.workgroup_size, command.dynamic_lds
         self._kernel(command).launch(api, shape, kernarg, stream)
 

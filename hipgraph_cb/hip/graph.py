@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence, Set
 from typing import TYPE_CHECKING, Any
 
 from hipgraph_cb.backend.lifetime import Handle
@@ -12,9 +12,10 @@ from hipgraph_cb.hip.api import HipApi
 from hipgraph_cb.hip.commands import CommandArguments
 from hipgraph_cb.hip.graph_nodes import add_section
 from hipgraph_cb.hip.lowering import change_nodes
+from hipgraph_cb.hip.node_kinds import NODE_KINDS
 from hipgraph_cb.hip.partition import IndirectCalls, Section, Step
 from hipgraph_cb.hip.prepared import PreparedNodes
-from hipgraph_cb.recording.commands import ExecuteCommands
+from hipgraph_cb.recording.commands import DispatchIndirect, ExecuteCommands
 
 if TYPE_CHECKING:
     from hipgraph_cb.backend.nested_scope import NestedScope
@@ -26,6 +27,7 @@ class ExecutableGraph:
     """One section of a program, ready to be launched.
 
     Attributes:
+        api: what it was made with.
         executable: the hipGraphExec.
     """
 
@@ -39,11 +41,12 @@ class ExecutableGraph:
         nodes: list[Any],
     ) -> None:
         self.executable = executable
-        self._api = api
+        self.api = api
         self._section = section
         self._prepared = prepared
         self._source = source
         self._nodes = nodes
+        self._off: set[int] = set()
 
     @classmethod
     def build(
@@ -70,10 +73,42 @@ class ExecutableGraph:
         except BaseException:
             graph.release()
             raise
-        if changeable:
-            return cls(api, section, prepared, executable, graph, nodes)
-        graph.release()  # the executable graph is a whole copy
-        return cls(api, section, None, executable, None, [])
+        made = cls(api, section, prepared if changeable else None, executable, graph, nodes)
+        try:
+            made.switch(prepared.off)
+        except BaseException:
+            made.release()
+            raise
+        if not changeable:
+            made.forget_source()
+        return made
+
+    def switch(self, off: Set[int]) -> None:
+        """Let the nodes of these commands of the outermost recording do nothing, and all others what they do.
+
+        Raises:
+            HipError: HIP refused it; the message names the command.
+        """
+        section = self._section
+        wanted = {index for index in off if section.start <= index < section.stop} if off else off
+        if section.scope.outer is not None or wanted == self._off:
+            return
+        for index in sorted(self._off.symmetric_difference(wanted)):
+            node, where = self._nodes[index - section.start], section.scope.recording.where(index)
+            is_off = index in wanted
+            arguments = self.executable.native, node, 0 if is_off else 1
+            self.api.call("hipGraphNodeSetEnabled", *arguments, where=where)
+            (self._off.add if is_off else self._off.discard)(index)
+
+    def take(self, section: Section, prepared: PreparedNodes) -> None:
+        """Let the nodes be those of another section, of the same structure."""
+        self._section, self._prepared = section, prepared
+
+    def forget_source(self) -> None:
+        """Give back the graph that the executable one was made from, which is a whole copy."""
+        if self._source is not None:
+            self._source.release()
+        self._source, self._nodes = None, []
 
     def change(self, commands: Sequence[int], done: list[int]) -> None:
         """Give those of some commands of the outermost recording that are nodes of this graph their present parameters.
@@ -92,7 +127,12 @@ class ExecutableGraph:
         first = section.start
         made = map(self._nodes.__getitem__, commands if not first else [index - first for index in commands])
         recording = section.scope.recording
-        change_nodes(self._api, self.executable.native, commands, made, recording, self._prepared, done)
+        change_nodes(self.api, self.executable.native, commands, made, recording, self._prepared, done)
+
+    @property
+    def command(self) -> int | None:
+        """The command of the outermost recording that all of this belongs to; None for the outermost itself."""
+        return self._section.scope.outermost_command
 
     def release(self) -> None:
         """Give back the executable graph and what it was made from."""
@@ -173,6 +213,37 @@ class ProgramGraphs:
         for part in self.parts:
             if isinstance(part, ExecutableGraph):
                 part.change(commands, done)
+
+    def can_become(self, recording: Recording, steps: Sequence[Step]) -> bool:
+        """Whether the nodes there are can be told what another recording of the same structure says."""
+        is_one = len(self.parts) == len(steps) == 1 and isinstance(self.parts[0], ExecutableGraph)
+        return self._prepared is not None and is_one and recording.kinds <= NODE_KINDS.keys()
+
+    def become(self, recording: Recording, steps: Sequence[Step], arguments: CommandArguments) -> None:
+        """Do what another recording says, for which `can_become` holds.
+
+        Raises:
+            HipError: HIP refused something; some nodes are those of the other recording then.
+        """
+        (part,), (section,), before = self.parts, steps, self._prepared
+        if isinstance(part, ExecutableGraph) and isinstance(section, Section) and before is not None:
+            nodes = PreparedNodes(part.api, section.scope, arguments)
+            part.take(section, nodes)
+            part.change(nodes.differing(before), [])
+            part.switch(nodes.off)
+            self.arguments, self._prepared, self._recording = arguments, nodes, recording
+
+    def can_switch(self, commands: Collection[int]) -> bool:
+        """Whether the nodes of commands can be switched off and on where they are."""
+        kinds = {type(self._recording[index]) for index in commands}
+        return self._prepared is not None and kinds <= {*NODE_KINDS, DispatchIndirect}
+
+    def switch(self) -> None:
+        """Let nodes that are off do nothing; see `ExecutableGraph.switch`."""
+        if self._prepared is not None:
+            for part in self.parts:
+                if isinstance(part, ExecutableGraph):
+                    part.switch(self._prepared.off)
 
     def release(self) -> None:
         """Give back all graphs."""

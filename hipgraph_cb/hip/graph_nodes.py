@@ -133,6 +133,8 @@ class _SectionNodes:
         return handle
 
     def _add_node(self, index: int, command: Command, pointer: Any, count: int) -> int:
+        if self._section.scope.outer is None and index in self._arguments.disabled:
+            return int(self._api.call("hipGraphAddEmptyNode", self._graph, pointer, count))
         if isinstance(command, ExecuteCommands):
             return self._add_nested(index)
         if isinstance(command, SignalEvent):

@@ -18,6 +18,10 @@ if TYPE_CHECKING:
     from hipgraph_cb.recording.commands import Dimensions, DispatchIndirect
 
 
+def _is_off(calls: IndirectCalls, index: int, arguments: CommandArguments) -> bool:
+    return calls.scope.outer is None and index in arguments.disabled
+
+
 class IndirectLauncher:
     """Launches indirect dispatches of one device."""
 
@@ -36,11 +40,14 @@ class IndirectLauncher:
             DeadlineExceededError: what stands before was not done in time.
             HipError: it failed, or HIP refused something.
         """
+        indices = [index for index in range(calls.start, calls.stop) if not _is_off(calls, index, arguments)]
+        if not indices:
+            return
         queue.enqueued += 1  # so that the wait asks, whatever was known to be done
         queue.wait(timeout)
-        indices = range(calls.start, calls.stop)
         counts = [self._checked(calls, index, arguments) for index in indices]
-        for index, command, count in zip(indices, calls.commands, counts, strict=True):
+        commands = [cast("DispatchIndirect", calls.scope.table[index]) for index in indices]
+        for index, command, count in zip(indices, commands, counts, strict=True):
             if 0 not in count:
                 try:
                     arguments.launch(self._api, command.with_count(count), queue.native)

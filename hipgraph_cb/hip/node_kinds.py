@@ -20,9 +20,11 @@ from hipgraph_cb.hip.node_parameters import (
     kernel_images,
     memset_block,
     memset_images,
+    with_shapes,
 )
 from hipgraph_cb.recording.commands import Command, Copy, Dispatch, Fill, Update
-from hipgraph_cb.recording.forms import SHAPE, WORD
+from hipgraph_cb.recording.forms import WORD
+from hipgraph_cb.recording.launch_form import SHAPE
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -57,13 +59,31 @@ class NodeKind:
 def _dispatches(nodes: PreparedNodes, commands: NDArray[np.intp]) -> Sequence[Prepared]:
     arena, kernels = nodes.arena, nodes.kernels
     rows, starts = arena.rows[commands], arena.starts[commands]
-    at = (starts + kernels.extents[rows]) // WORD
-    shapes = arena.bytes.view(np.uint64)[at[:, None] + np.arange(SHAPE.size // WORD)]
-    sizes = shapes.view(np.uint32)
+    counts, sizes, lds = _shapes(nodes, commands)
     parameters = Ragged(kernels.offsets, rows)
     pointers = nodes.keep(parameters.plus(starts + arena.bytes.ctypes.data))
     tables = np.where(parameters.counts, pointers.ctypes.data + WORD * parameters.firsts, 0)
-    return kernel_images(kernels.functions[rows], sizes[:, :3], sizes[:, 3:6], shapes[:, 3], tables)
+    return kernel_images(kernels.functions[rows], counts, sizes, lds, tables)
+
+
+def _shapes(nodes: PreparedNodes, commands: NDArray[np.intp]) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
+    """Workgroup counts, sizes and LDS of dispatches; one workgroup where there are none, for the node is off then."""
+    arena = nodes.arena
+    at = (arena.starts[commands] + nodes.kernels.extents[arena.rows[commands]]) // WORD
+    shapes = arena.bytes.view(np.uint64)[at[:, None] + np.arange(SHAPE.size // WORD)]
+    numbers = shapes.view(np.uint32)
+    counts = numbers[:, :3]
+    if nodes.has_open_shapes:
+        nodes.note_idle(commands, (counts == 0).any(axis=1))
+        counts = np.maximum(counts, 1)
+    return counts, numbers[:, 3:6], shapes[:, 3]
+
+
+def reshape(nodes: PreparedNodes, commands: NDArray[np.intp]) -> list[bytes]:
+    """The images of dispatches with their present shapes; all else is as it was."""
+    counts, _, lds = _shapes(nodes, commands)
+    former: list[Any] = [nodes.parameters[command] for command in commands.tolist()]
+    return with_shapes(b"".join(former), counts, lds)
 
 
 def _fills(nodes: PreparedNodes, commands: NDArray[np.intp]) -> Sequence[Prepared]:

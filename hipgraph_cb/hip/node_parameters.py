@@ -79,12 +79,30 @@ def kernel_images(
         counts, sizes, lds: the shape of each launch.
         tables: for each the address of the table of pointers to its arguments; 0 where there are none.
     """
-    if (lds >> np.uint64(32)).any():
-        raise OutOfRangeError("dynamic_lds is out of range", found=str(int(lds.max())), allowed=f"0 to {2**32 - 1}")
+    _check_lds(lds)
     nodes = np.zeros(len(counts), KERNEL_NODE)
     nodes["func"], nodes["gridDim"], nodes["blockDim"] = functions, counts, sizes
     nodes["sharedMemBytes"], nodes["kernelParams"] = lds, tables
     return images_of(nodes)
+
+
+def with_shapes(images: bytes, counts: NDArray[Any], lds: NDArray[Any]) -> list[bytes]:
+    """Images of kernel nodes, one behind the other, with other counts and LDS."""
+    _check_lds(lds)
+    nodes = np.frombuffer(bytearray(images), KERNEL_NODE)  # a copy of an array would lack what is between the fields
+    nodes["gridDim"], nodes["sharedMemBytes"] = counts, lds
+    return images_of(nodes)
+
+
+def without_table(image: bytes) -> tuple[bytes, bytes]:
+    """The image of a kernel node without the address of its table."""
+    start = KernelNodeParams.kernelParams.offset
+    return image[:start], image[start + 8 :]
+
+
+def _check_lds(lds: NDArray[Any]) -> None:
+    if (lds >> np.uint64(32)).any():
+        raise OutOfRangeError("dynamic_lds is out of range", found=str(int(lds.max())), allowed=f"0 to {2**32 - 1}")
 
 
 def memset_images(

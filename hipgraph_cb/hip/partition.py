@@ -67,12 +67,9 @@ class IndirectCalls(NamedTuple):
     stop: int
 
     @property
-    def commands(self) -> tuple[DispatchIndirect, ...]:
-        return tuple(
-            command
-            for command in map(self.scope.table.__getitem__, range(self.start, self.stop))
-            if isinstance(command, DispatchIndirect)
-        )
+    def command(self) -> int | None:
+        """As `ExecutableGraph.command`."""
+        return self.scope.outermost_command
 
 
 Step = Section | IndirectCalls

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence, Set
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -10,9 +10,10 @@ import numpy as np
 from hipgraph_cb.backend.arena import Arena, form_sizes, rows_of
 from hipgraph_cb.cached import cached_property
 from hipgraph_cb.hip.api import Pointers
-from hipgraph_cb.hip.node_kinds import NodeKind, Prepared, node_kinds
-from hipgraph_cb.hip.node_parameters import ParameterBlock
-from hipgraph_cb.recording.forms import LaunchForm, check_form
+from hipgraph_cb.hip.node_kinds import NodeKind, Prepared, node_kinds, reshape
+from hipgraph_cb.hip.node_parameters import ParameterBlock, without_table
+from hipgraph_cb.recording.forms import check_form
+from hipgraph_cb.recording.launch_form import LaunchForm
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -70,11 +71,14 @@ class PreparedNodes:
         parameters: for each of `commands` the image of its parameter block or the arguments of its call; None where it
             is no node of a kind that has them.
         calls: by the number of a form; None where its commands have no parameters.
+        has_open_shapes: whether numbers in slots decide how many workgroups or how much LDS a command has.
+        idle: the commands that launch no workgroups, by their index in the scope. Their parameters say one.
     """
 
     def __init__(self, api: HipApi, scope: NestedScope, arguments: CommandArguments, whole: bool = True) -> None:
         self._arguments = arguments
         self._table = scope.table
+        self._is_nested = scope.outer is not None
         self._extents = arguments.extents(self._table.places)
         self._now = self._extents.bound(arguments.slots)
         self._kept: dict[int, list[NDArray[Any]]] = {}
@@ -86,6 +90,9 @@ class PreparedNodes:
         self._pointers = Pointers()
         self._blocks: dict[Callable[[], ParameterBlock], ParameterBlock] = {}
         self.calls: list[Call | None] = [None] * len(self._table.forms)
+        self.idle: set[int] = set()
+        self._has_open_shape = self.form_facts("has_open_shape").astype(bool)
+        self.has_open_shapes = bool(self._has_open_shape.any())
         made: dict[NodeKind, Call] = {}
         for number in np.flatnonzero(np.bincount(rows_of(self._table))).tolist():
             form = self._table.forms[number]
@@ -133,6 +140,8 @@ class PreparedNodes:
         """How the node of a command is added, and with what."""
         self.load(command)
         index = command - self.commands.start
+        if command in self.idle and self._is_nested:  # an empty node, for it is never changed
+            return None, None
         return self.calls[self.rows[index]], self.parameters[index]
 
     def apply(self) -> list[int]:
@@ -146,7 +155,37 @@ class PreparedNodes:
                 commands, kind = indices[which == number], self._kinds_used[number]
                 if len(commands):
                     self._prepare(number, kind, self._commands[number] if kind.keeps_memory else commands)
+        if self.has_open_shapes:
+            reshaped = np.array(changed, np.intp)[self._has_open_shape[self.arena.rows[changed]]]
+            self._enter(reshaped, reshape(self, reshaped))
         return changed
+
+    def differing(self, before: PreparedNodes) -> list[int]:
+        """The commands that are told something else than those of another scope of the same structure."""
+        return [index for index in range(len(self.rows)) if self._told(index) != before._told(index)]
+
+    def _told(self, index: int) -> tuple[Any, ...]:
+        """What the call for a command's node is told; of host bytes which they are."""
+        form, parameters = self._table.forms[self.rows[index]], self.parameters[index]
+        if isinstance(form, LaunchForm) and isinstance(parameters, bytes):
+            start = int(self.arena.starts[index])
+            return *without_table(parameters), self.arena.bytes[start : start + form.extent].tobytes()
+        if isinstance(parameters, bytes) or parameters is None:
+            return (parameters,)
+        return tuple([id(each) if isinstance(each, bytes) else int(each) for each in parameters])
+
+    def note_idle(self, commands: NDArray[np.intp], is_idle: NDArray[np.bool_]) -> None:
+        """Say which of some commands launch no workgroups."""
+        indices = commands + self.commands.start
+        self.idle.difference_update(indices[~is_idle].tolist())
+        self.idle.update(indices[is_idle].tolist())
+
+    @property
+    def off(self) -> Set[int]:
+        """The commands of the outermost recording whose nodes do nothing, by index."""
+        if self._is_nested:
+            return set()
+        return self.idle.union(index for index in self._arguments.disabled if self.calls[self._table.rows[index]])
 
     def _starts_of_stretches(self) -> list[int]:
         """Where the blocks of each stretch begin."""
@@ -186,7 +225,7 @@ class PreparedNodes:
 
     def form_facts(self, name: str) -> NDArray[np.intp]:
         """A number that forms have, by the number of a form."""
-        return np.array([getattr(form, name, 0) for form in self._table.forms], np.intp)
+        return np.array([getattr(form, name, 0) for form in self._table.forms] or [0], np.intp)
 
     def _prepare(self, number: int, kind: NodeKind, commands: NDArray[np.intp]) -> None:
         self._preparing, self._kept[number] = number, []
@@ -194,6 +233,9 @@ class PreparedNodes:
         if len(prepared) == len(self.parameters):
             self.parameters = list(prepared)
             return
+        self._enter(commands, prepared)
+
+    def _enter(self, commands: NDArray[np.intp], prepared: Sequence[Prepared]) -> None:
         parameters = self.parameters
         for command, each in zip(commands.tolist(), prepared, strict=True):
             parameters[command] = each

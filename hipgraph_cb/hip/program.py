@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import weakref
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from hipgraph_cb.backend.imported import check_bound
-from hipgraph_cb.backend.lifetime import RetiredHandles, forget_done
+from hipgraph_cb.backend.lifetime import RetiredHandles, Superseded, forget_done
 from hipgraph_cb.backend.modes import GRAPH, check_mode
 from hipgraph_cb.backend.nested_scope import NestedScope
 from hipgraph_cb.backend.program import BackendProgram, LaunchNeeds
@@ -31,13 +31,16 @@ from hipgraph_cb.recording.commands import Dispatch, DispatchIndirect, Fill
 
 if TYPE_CHECKING:
     from hipgraph_cb.backend.lifetime import Handle
-    from hipgraph_cb.backend.queue import LaunchQueue
     from hipgraph_cb.hip.device import HipDevice
     from hipgraph_cb.hip.fills import FillKernel
-    from hipgraph_cb.recording.bindings import BoundRange
+    from hipgraph_cb.recording.binding_table import Bindings, Table
     from hipgraph_cb.recording.profile import Span
     from hipgraph_cb.recording.recording import Recording
     from hipgraph_cb.runtime.options import ProgramOptions
+
+
+_OF_A_RECORDING = ("_weak_recording", "_steps", "_slots", "_table_before", "_arguments", "_fill_kernel")
+"""The attributes of a program that belong to the recording that it runs."""
 
 
 class HipProgram(BackendProgram[Queue, "GraphNeeds", HipEvent]):
@@ -60,16 +63,9 @@ class HipProgram(BackendProgram[Queue, "GraphNeeds", HipEvent]):
         super().__init__(device, recording, substitutes, options, kinds, {*in_graphs(), DispatchIndirect}, GraphNeeds)
         self._api = device.api
         self._joiner = Joiner(self._api, options.join, device.auto_join, device.join_kernel)
-        self._resources.handles.extend(event.held("program") for event in self._events.events.values())
-        self._steps = steps_of(NestedScope(recording))
         self._indirect = IndirectLauncher(self._api, device.limits)
-        self._needs.recording = recording
-        self._weak_recording = weakref.ref(recording)
-        self._slots: SlotRecord | None = None
-        self._arguments: CommandArguments | None = None
-        self._fill_kernel = self._load_fill_kernel()
-        if self._has_slots or contains(recording, DispatchIndirect):
-            self._look_up_kernels()
+        self._is_updated = False
+        self._start(None)
         if not self._has_slots:
             self._build(self._arguments_with())
         self._live()
@@ -77,6 +73,77 @@ class HipProgram(BackendProgram[Queue, "GraphNeeds", HipEvent]):
     @property
     def device(self) -> HipDevice:
         return self._device
+
+    def _start(self, table: Table | None) -> None:
+        """Make ready what needs no graph of the recording that is in use now; `table`: what the slots hold already."""
+        recording = self._recording
+        self._weak_recording = weakref.ref(recording)
+        self._resources.handles.extend(event.held("program") for event in self._events.events.values())
+        self._steps = steps_of(NestedScope(recording))
+        self._needs.recording = recording
+        self._slots: SlotRecord | None = None
+        self._table_before: Table = table or {}
+        self._arguments: CommandArguments | None = None
+        self._fill_kernel = self._load_fill_kernel()
+        if self._has_slots or contains(recording, DispatchIndirect):
+            self._look_up_kernels()
+
+    def _replace(self, table: Table, handles: list[Handle]) -> None:
+        self._api.make_current()
+        kept = {name: self.__dict__[name] for name in _OF_A_RECORDING}
+        recording, bound_before = self._needs.recording, self._needs.bound_handles
+        try:
+            self._start(table)
+            self._is_updated = True
+            join_kernel = self._device.join_kernel.handle
+            if join_kernel is not None:
+                self._resources.handles.append(join_kernel)
+            if self._is_bound(table):
+                self._arguments = self._arguments_with(table)
+                if self._has_slots:
+                    self._slots = SlotRecord(self._arguments, handles)
+                self._renew_graphs(self._arguments)
+            else:
+                self._forget_graphs()
+        except BaseException:
+            self.__dict__.update(kept)
+            self._needs.recording = recording
+            raise
+        self._needs.bound_handles = handles
+        self._device.backlog.retire(Superseded(self._needs, bound_before))
+
+    def _renew_graphs(self, arguments: CommandArguments) -> None:
+        """Let the graphs do what the recording in use now says: in place, or by others."""
+        graphs = self._needs.graphs
+        if graphs is None or not graphs.can_become(self._recording, self._steps):
+            self._build(arguments)
+            return
+        try:
+            graphs.become(self._recording, self._steps, arguments)
+        except BaseException:
+            self._forget_graphs()  # some nodes are others already; the next replay makes new ones
+            raise
+
+    def _forget_graphs(self) -> None:
+        previous = self._needs.forget()
+        if previous is not None:
+            self._device.backlog.retire(Superseded(self._needs, [], [previous], is_locked=self._has_slots))
+
+    def _switch(self, disabled: frozenset[int]) -> None:
+        self._api.make_current()
+        self._is_updated = True
+        if self._arguments is None:
+            self._arguments = self._arguments_with(self._table_before)
+        arguments, graphs = self._arguments, self._needs.graphs
+        before, arguments.disabled = arguments.disabled, disabled
+        try:
+            if graphs is not None and not graphs.can_switch(before ^ disabled):
+                self._build(arguments)
+            elif graphs is not None:
+                graphs.switch()
+        except BaseException:
+            arguments.disabled = before
+            raise
 
     def _load_fill_kernel(self) -> FillKernel | None:
         """The kernel that fills, held as long as the program; None where memset nodes do it, or nothing is filled."""
@@ -86,8 +153,8 @@ class HipProgram(BackendProgram[Queue, "GraphNeeds", HipEvent]):
         self._resources.handles.append(kernel.load())
         return kernel
 
-    def _arguments_with(self, table: Mapping[int, BoundRange] | None = None) -> CommandArguments:
-        return CommandArguments(self._resources, table, self._fill_kernel)
+    def _arguments_with(self, table: Table | None = None) -> CommandArguments:
+        return CommandArguments(self._resources, table, self._fill_kernel, self._disabled)
 
     def _look_up_kernels(self) -> None:
         """Ask for every kernel now: the executable may be closed before the replay that needs it (R5)."""
@@ -101,30 +168,33 @@ class HipProgram(BackendProgram[Queue, "GraphNeeds", HipEvent]):
         for executable, export in sorted(kernels):
             self._resources.executables[executable].function(export)
 
-    def _enqueue(self, queue: Queue, bindings: Sequence[Any] | None, mode: str) -> None:
+    def _enqueue(self, queue: Queue, bindings: Bindings | None, mode: str) -> None:
         if self._api.device_count > 1:
             self._api.make_current()
         if self._resources.imported:
             self._check_imported()
-        if mode is GRAPH and not self._has_slots:
+        if mode is GRAPH and not self._has_slots and not self._is_updated:
             self._launch(queue)
             return
         check_mode(mode)
         with self._rebinding:
             if self._has_slots:
                 self._bind(bindings, with_graph=mode == "graph")
+            elif self._needs.graphs is None and mode == "graph":
+                self._arguments = self._arguments or self._arguments_with()
+                self._build(self._arguments)
             if mode == "graph":
                 self._launch(queue)
             else:
                 with self._called(queue) as calls:
                     calls.enqueue(queue)
 
-    def _table_so_far(self) -> Mapping[int, BoundRange]:
-        return {} if self._slots is None else self._slots.table
+    def _table_so_far(self) -> Table:
+        return self._table_before if self._slots is None else self._slots.table
 
     @property
     def _changes_nodes(self) -> bool:
-        return self._has_slots and self._options.update == "exec"
+        return (self._has_slots or self._is_updated) and self._options.update == "exec"
 
     def runtime_dot(self) -> str:
         with self._in_call("runtime_dot"), self._rebinding:
@@ -140,7 +210,7 @@ class HipProgram(BackendProgram[Queue, "GraphNeeds", HipEvent]):
                 arguments = self._arguments_with()
             return runtime_dot(self._api, self._steps, self._joiner, arguments)
 
-    def _time_on(self, queue: Queue, bindings: Sequence[Any] | None) -> list[Span]:
+    def _time_on(self, queue: Queue, bindings: Bindings | None) -> list[Span]:
         self._api.make_current()
         with self._rebinding:
             if self._has_slots:
@@ -180,6 +250,8 @@ class HipProgram(BackendProgram[Queue, "GraphNeeds", HipEvent]):
         try:
             if graphs is not None:
                 for part in graphs.parts:
+                    if part.command is not None and part.command in graphs.arguments.disabled:
+                        continue
                     self._launch_part(part, graphs.arguments, queue)
         except HipGraphError as error:
             raise error.located(self._work) from None
@@ -231,10 +303,10 @@ class HipProgram(BackendProgram[Queue, "GraphNeeds", HipEvent]):
             self._resources.handles.append(join_kernel)
         previous = self._needs.take(graphs)
         if previous is not None:
-            self._device.backlog.retire(RetiredGraphs(dict(self._needs.tickets), previous))
+            self._device.backlog.retire(Superseded(self._needs, [], [previous], is_locked=self._has_slots))
         return graphs
 
-    def _bind(self, bindings: Sequence[Any] | None, with_graph: bool) -> None:
+    def _bind(self, bindings: Bindings | None, with_graph: bool) -> None:
         """Make the slots stand for what `bindings` says, for this replay and those after it."""
         slots, graphs = self._slots, self._needs.graphs
         if slots is None:
@@ -248,7 +320,7 @@ class HipProgram(BackendProgram[Queue, "GraphNeeds", HipEvent]):
             return
         previous = slots.handles
         table, handles = (slots.table, previous) if bindings is None else self._resolve(bindings)
-        check_bound(table.values())
+        check_bound(table)
         if not with_graph:
             slots.take(table, handles)
         else:
@@ -272,6 +344,11 @@ class GraphNeeds(LaunchNeeds):
         self.executable: Any = None
         self.recording: Recording | None = None
 
+    def forget(self) -> ProgramGraphs | None:
+        """Have none; returns those of before."""
+        previous, self.graphs, self.executable = self.graphs, None, None
+        return previous
+
     def take(self, graphs: ProgramGraphs) -> ProgramGraphs | None:
         """Launch these from now on; returns those of before."""
         previous, self.graphs = self.graphs, graphs
@@ -284,20 +361,3 @@ class GraphNeeds(LaunchNeeds):
             self.graphs = None
         super().release()
         self.recording = None
-
-
-class RetiredGraphs:
-    """Graphs that a program does not launch any more, but launches may be under way.
-
-    Attributes:
-        tickets: the last launch on each queue.
-    """
-
-    calls = None
-
-    def __init__(self, tickets: dict[LaunchQueue, int], graphs: ProgramGraphs) -> None:
-        self.tickets = tickets
-        self._graphs = graphs
-
-    def release(self) -> None:
-        self._graphs.release()

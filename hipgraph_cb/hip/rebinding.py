@@ -6,7 +6,7 @@ arguments. A change that fails half-way leaves the rest stale, and the next repl
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection
 from typing import TYPE_CHECKING
 
 from hipgraph_cb.hip.commands import CommandArguments
@@ -14,9 +14,7 @@ from hipgraph_cb.hip.graph import ProgramGraphs
 
 if TYPE_CHECKING:
     from hipgraph_cb.backend.lifetime import Handle
-    from hipgraph_cb.recording.bindings import BoundRange
-
-Table = Mapping[int, "BoundRange"]
+    from hipgraph_cb.recording.binding_table import Table
 
 
 class SlotRecord:
@@ -89,4 +87,5 @@ class SlotRecord:
         except BaseException:
             self._stale = sorted(set(self._stale).difference(done))
             raise
+        graphs.switch()
         self._stale = []  # those that are not done are no nodes: what they read at each launch

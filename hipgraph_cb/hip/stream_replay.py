@@ -71,6 +71,8 @@ class StreamCalls:
 
     def enqueue_one(self, index: int, queue: Queue) -> None:
         """Enqueue one command. Raises as `enqueue` does."""
+        if self._scope.outer is None and index in self._arguments.disabled:
+            return
         command = self._scope.table[index]
         if isinstance(command, DispatchIndirect):
             calls = IndirectCalls(self._scope, index, index + 1)
@@ -88,12 +90,13 @@ class StreamCalls:
         return StreamCalls(self._api, scope, self._arguments, self._indirect, self._timeout)
 
     def _fill(self, command: Fill, queue: Queue) -> None:
+        pattern: bytes = self._arguments.known(command).pattern
         address, length = self._arguments.place(command.target)
         if self._arguments.fill_launches is not None:
-            self._arguments.fill_launches.launch(self._api, address, command.pattern, length, queue.native)
+            self._arguments.fill_launches.launch(self._api, address, pattern, length, queue.native)
             return
-        element = len(command.pattern)
-        value = int.from_bytes(command.pattern, "little", signed=element == 4)
+        element = len(pattern)
+        value = int.from_bytes(pattern, "little", signed=element == 4)
         self._api.call(_FILLS[element], address, value, length // element, queue.native)
 
     def _update(self, command: Update, queue: Queue) -> None:

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from hipgraph_cb.abi.hsa.aql import PACKET_SIZE
 from hipgraph_cb.backend.arena import WORD
 from hipgraph_cb.code_object.hidden_args import LaunchShape, write_hidden
+from hipgraph_cb.hsa.packet_template import SlotValues
 from hipgraph_cb.hsa.packets import BODY, DISPATCH_PACKET
-from hipgraph_cb.recording.forms import SHAPE, LaunchForm
-from hipgraph_cb.recording.place_table import KIND_BITS
+from hipgraph_cb.recording.launch_form import COUNT_WIDTH, LDS_AT, SHAPE, LaunchForm
+from hipgraph_cb.recording.place_table import BUFFER, CONSTANT, KIND_BITS
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -36,6 +38,7 @@ class DispatchPackets:
         self.is_dispatch: NDArray[np.bool_] = np.isin(arena.rows, list(launches))
         self._packets = np.zeros(len(arena.rows), DISPATCH_PACKET)
         self._packets["header"] = BODY
+        self._shapes: list[OpenShape] = []
         for number, form in launches.items():
             commands = np.flatnonzero(arena.rows == number)
             if len(commands):
@@ -44,6 +47,12 @@ class DispatchPackets:
     def packets(self, commands: NDArray[np.intp]) -> NDArray[Any]:
         """Those of some commands, in their order."""
         return self._packets[commands]
+
+    def patch_shapes(self, positions: NDArray[np.intp], writer: TemplateWriter) -> None:
+        """Let bindings decide grids and LDS; `positions`: where the packet of each command is."""
+        for shape in self._shapes:
+            at = positions[shape.commands] * PACKET_SIZE + shape.offset
+            writer.shape(SlotValues.of(at, 4, shape.slots, shape.factors, shape.base))
 
     def _add(
         self, arena: Arena, commands: NDArray[np.intp], form: LaunchForm, kernel: KernelCode, writer: TemplateWriter
@@ -63,6 +72,53 @@ class DispatchPackets:
         packets["kernel_object"][commands] = kernel.object
         packets["kernarg_address"][commands] = offsets
         _point(arena, commands, form, offsets, writer)
+        for index, (at, width) in enumerate(form.numbers, len(form.relocations) - len(form.numbers)):
+            which, slots = _in_slots(arena, commands, index)
+            if not len(which):
+                continue
+            if at < form.extent:
+                writer.decide(SlotValues.of(offsets[which] + at, width, slots))
+                continue
+            hidden, shape = _open_shape(at - form.extent, kernel, packets, commands[which], slots)
+            self._shapes.append(shape)
+            for argument in kernel.layout.hidden:
+                if argument.kind == hidden:
+                    writer.decide(SlotValues.of(offsets[which] + argument.offset, argument.size, slots))
+
+
+class OpenShape(NamedTuple):
+    """A number in the packets of commands that is a slot's times factors, and more.
+
+    Attributes:
+        offset: of the number in a packet.
+    """
+
+    commands: NDArray[np.intp]
+    offset: int
+    slots: NDArray[np.intp]
+    factors: Any
+    base: int
+
+
+def _open_shape(
+    at: int, kernel: KernelCode, packets: NDArray[Any], commands: NDArray[np.intp], slots: NDArray[np.intp]
+) -> tuple[str, OpenShape]:
+    """The hidden argument and the field of a packet that a number `at` a place of a launch shape decides."""
+    fields: Any = DISPATCH_PACKET.fields
+    if at == LDS_AT:
+        shape = OpenShape(commands, fields["group_segment_size"][1], slots, 1, kernel.group_segment_size)
+        return "hidden_dynamic_lds_size", shape
+    axis = at // COUNT_WIDTH
+    sizes = packets["workgroup_size"][commands, axis]
+    return f"hidden_block_count_{'xyz'[axis]}", OpenShape(commands, fields["grid_size"][1] + 4 * axis, slots, sizes, 0)
+
+
+def _in_slots(arena: Arena, commands: NDArray[np.intp], index: int) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    """Which of some commands have a slot at the relocation `index`, and the slots."""
+    owners = np.frombuffer(arena.table.places.owners, np.uint64)[arena.places_of(commands, index)]
+    kinds = owners & np.uint64((1 << KIND_BITS) - 1)
+    which = np.flatnonzero((kinds != BUFFER) & (kinds != CONSTANT))
+    return which, (owners[which] >> np.uint64(KIND_BITS)).astype(np.intp)
 
 
 def _write_hidden(kernargs: NDArray[np.uint8], layout: KernargLayout, shapes: NDArray[np.uint64]) -> None:
@@ -82,14 +138,12 @@ def _point(
     arena: Arena, commands: NDArray[np.intp], form: LaunchForm, offsets: NDArray[np.intp], writer: TemplateWriter
 ) -> None:
     """Note the pointers that slots decide."""
-    places = arena.table.places
-    owners, within = np.frombuffer(places.owners, np.uint64), np.frombuffer(places.offsets, np.uint64)
+    within = np.frombuffer(arena.table.places.offsets, np.uint64)
     for index, position in enumerate(form.pointers):
-        words = arena.places_of(commands, index)
-        is_slot = (owners[words] & np.uint64((1 << KIND_BITS) - 1)) != 0
-        if is_slot.any():
-            named = words[is_slot]
-            writer.point_all(offsets[is_slot] + position, owners[named] >> np.uint64(KIND_BITS), within[named])
+        which, slots = _in_slots(arena, commands, index)
+        if len(which):
+            named = arena.places_of(commands[which], index)
+            writer.decide(SlotValues.of(offsets[which] + position, WORD, slots, 1, within[named]))
 
 
 def hidden_arguments(

@@ -6,17 +6,18 @@ instance of its own; it is used again when its launch is done, and then only wha
 
 from __future__ import annotations
 
-import struct
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
 from hipgraph_cb.abi.hsa.aql import PACKET_SIZE
+from hipgraph_cb.backend.arena import Targets, base_of
 from hipgraph_cb.backend.blits import Blit
 from hipgraph_cb.hsa.lowering import blit_of
-from hipgraph_cb.hsa.packet_template import EventPacket, PacketTemplate
+from hipgraph_cb.hsa.packet_template import EventPacket, PacketTemplate, SlotValues
 from hipgraph_cb.hsa.packets import BODY
+from hipgraph_cb.recording.binding_table import with_known_numbers
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -25,32 +26,28 @@ if TYPE_CHECKING:
     from hipgraph_cb.hsa.executable import KernelCode
     from hipgraph_cb.hsa.memory import HostMemory
     from hipgraph_cb.hsa.ring import Ring
-    from hipgraph_cb.recording.bindings import BoundRange
+    from hipgraph_cb.recording.binding_table import Table
     from hipgraph_cb.recording.commands import Location
 
-write_pointer = struct.Struct("<Q").pack_into
 MOST_INSTANCES = 64
 """Launches of one program in flight, each with kernel arguments of its own; a further replay waits for the oldest."""
 
 
-class PointerPatch:
-    """Puts the addresses of the bindings into kernel arguments, all in one step."""
+class Patch:
+    """Puts what bindings decide into memory, all in one step."""
 
-    def __init__(self, template: PacketTemplate) -> None:
-        positions, slots, offsets = template.pointers
-        aligned = positions % 8 == 0
-        self._slots, self._words, self._offsets = slots[aligned], positions[aligned] // 8, offsets[aligned]
-        self._unaligned = [column[~aligned].tolist() for column in template.pointers]
-        self._count = 1 + int(slots.max(initial=-1))
+    def __init__(self, values: SlotValues) -> None:
+        self._values = values
+        self._targets = Targets(values.positions, values.widths)
+        self._count = 1 + int(values.slots.max(initial=-1))
 
-    def write(self, kernargs: NDArray[np.uint8], table: Mapping[int, BoundRange]) -> None:
-        addresses = np.zeros(self._count, np.uint64)
+    def write(self, memory: NDArray[np.uint8], table: Table) -> None:
+        bases = np.zeros(self._count, np.uint64)
         for slot, bound in table.items():
             if slot < self._count:
-                addresses[slot] = bound.buffer.bound_address + bound.offset
-        kernargs.view(np.uint64)[self._words] = addresses[self._slots] + self._offsets
-        for position, slot, offset in zip(*self._unaligned, strict=True):
-            write_pointer(kernargs.data, position, int(addresses[slot]) + offset)
+                bases[slot] = base_of(bound)
+        values = self._values
+        self._targets.write(memory, slice(None), bases[values.slots] * values.factors + values.offsets)
 
 
 class Packets(Protocol):
@@ -69,6 +66,7 @@ class Instance:
         bodies: the packets, as eight 64-bit words each.
         in_use: the queue and the ticket of the launch that reads it.
         table: the number of the binding table that is written into it.
+        idle: the packets that launch no workgroups with that table.
     """
 
     def __init__(self, template: PacketTemplate, memory: HostMemory) -> None:
@@ -83,6 +81,13 @@ class Instance:
         self.bodies: NDArray[np.uint64] = self.packets.view(np.uint64).reshape(-1, 8)
         self.in_use: tuple[LaunchQueue, int] | None = None
         self.table: int | None = None
+        self.idle: NDArray[np.intp] = np.zeros(0, np.intp)
+
+    @property
+    def packet_bytes(self) -> NDArray[np.uint8]:
+        """The packets as bytes."""
+        whole: NDArray[np.uint8] = self.bodies.view(np.uint8).reshape(-1)
+        return whole
 
     @property
     def is_free(self) -> bool:
@@ -128,7 +133,7 @@ class Instances:
         self._allocate = allocate
         self._blit_kernel = blit_kernel
         self._most_lanes = most_lanes
-        self._patch = PointerPatch(template)
+        self._patches = Patch(template.pointers), Patch(template.shapes)
         self._all: list[Instance] = []
         if not template.changes:
             self._add()
@@ -159,7 +164,7 @@ class Instances:
     def bind(
         self,
         instance: Instance,
-        table: Mapping[int, BoundRange],
+        table: Table,
         number: int,
         place: Callable[[Location], tuple[int, int]],
     ) -> None:
@@ -171,9 +176,13 @@ class Instances:
         if instance.table == number:
             return
         instance.table = None
-        self._patch.write(instance.memory.bytes, table)
+        for patch, memory in zip(self._patches, (instance.memory.bytes, instance.packet_bytes), strict=True):
+            patch.write(memory, table)
+        grids = self.template.open_grids
+        instance.idle = grids[(instance.packets["grid_size"][grids] == 0).any(axis=1)]
         for transfer in self.template.transfers:
-            blit = blit_of(transfer.command, place, transfer.payload, self._most_lanes)
+            command = with_known_numbers(transfer.command, table)
+            blit = blit_of(command, place, transfer.payload, self._most_lanes)
             instance.set_blit(transfer.packet, transfer.kernarg, blit, self._blit_kernel(blit.kernel))
         instance.table = number
 

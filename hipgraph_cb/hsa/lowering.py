@@ -10,30 +10,37 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from hipgraph_cb.abi.hsa.aql import PACKET_SIZE, DispatchPacket
 from hipgraph_cb.backend.arena import Arena, PlaceExtents
 from hipgraph_cb.backend.blits import WORKGROUP_SIZE, Blit, copy, quickest_fill
 from hipgraph_cb.backend.nested_scope import NestedScope
 from hipgraph_cb.code_object.kernel_args import POINTER_SIZE
 from hipgraph_cb.errors import InternalError
 from hipgraph_cb.hsa.dispatch_packets import DispatchPackets, hidden_arguments
-from hipgraph_cb.hsa.packet_template import PacketTemplate, SlotTransfer
+from hipgraph_cb.hsa.packet_template import PacketTemplate, SlotTransfer, SlotValues
 from hipgraph_cb.hsa.packets import BODY
 from hipgraph_cb.hsa.template_writer import Row, TemplateWriter
 from hipgraph_cb.recording.commands import (
     Command,
+    Constant,
     Copy,
     DispatchIndirect,
     ExecuteCommands,
     Fill,
     Location,
+    Number,
     Range,
     ResetEvent,
     SignalEvent,
+    SlotNumber,
     SlotRange,
     Update,
     WaitEvents,
 )
+from hipgraph_cb.recording.commands.fields import constant_bytes
+from hipgraph_cb.recording.commands.types import numbers, places
 from hipgraph_cb.recording.forms import check_form
+from hipgraph_cb.recording.number_types import NUMBER_TYPES
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -99,10 +106,16 @@ def blit_of(command: Fill | Update | Copy, place: Place, payload: int, most_lane
     """The launch that does what a fill, an update or a copy says; `payload` is the address of an update's bytes."""
     address, length = place(command.target)
     if isinstance(command, Fill):
-        return quickest_fill(address, length, command.pattern, most_lanes)
+        return quickest_fill(address, length, _known(command.pattern), most_lanes)
     if isinstance(command, Copy):
         return copy(address, place(command.source)[0], length, most_lanes)
     return copy(address, payload, length, most_lanes)
+
+
+def _known(pattern: bytes | SlotNumber) -> bytes:
+    if isinstance(pattern, SlotNumber):
+        raise InternalError("program: a pattern was asked for that is in a slot")
+    return pattern
 
 
 class Lowering:
@@ -131,12 +144,14 @@ class Lowering:
         layers = np.zeros(len(order) + 1, bool)
         layers[list(starts)] = True
         bounds = [0, *changes.tolist(), len(order)] if len(order) else []
+        positions = np.zeros(len(order), np.intp)
         for first, stop in pairwise(bounds):
             if is_dispatch[first]:
                 if layers[first] and first:
                     self.writer.barrier()
                 inside = np.flatnonzero(layers[first + 1 : stop]) + 1
                 commands = order[first:stop]
+                positions[commands] = self.writer.packet_count + np.arange(len(commands))
                 self.writer.dispatches(dispatches.packets(commands), inside.tolist(), scope, commands)
                 continue
             for position in range(first, stop):
@@ -146,19 +161,22 @@ class Lowering:
                 check_form(table.forms[table.rows[index]])
                 command = table[index]
                 PACKET_STEPS[type(command)](self, scope, command, index)
+        dispatches.patch_shapes(positions, self.writer)
 
     def _dispatch_indirect(self, scope: NestedScope, command: DispatchIndirect, index: int) -> None:
         """Two packets: a launch of the patch kernel, and the dispatch that it publishes."""
         writer = self.writer
         kernel = self._surroundings.kernel(command.executable, command.export)
+        lds = command.dynamic_lds
+        amount = 0 if isinstance(lds, SlotNumber) else lds
         block = bytearray(command.kernarg.ljust(kernel.layout.size, b"\0"))
-        for position, content in hidden_arguments(
-            kernel.layout, (1, 1, 1), command.workgroup_size, command.dynamic_lds
-        ):
+        for position, content in hidden_arguments(kernel.layout, (1, 1, 1), command.workgroup_size, amount):
             block[position : position + len(content)] = content
         offset = writer.kernarg_block(bytes(block))
         for position, place in command.pointers:
             self._point(offset + position, place)
+        for position, number in command.numbers:
+            self._decide(offset + position, NUMBER_TYPES[number.type].size, number)
         patch = self._surroundings.blit_kernel("patch")
         hidden = {argument.kind: argument.offset for argument in kernel.layout.hidden}
         counts = [hidden.get(f"hidden_block_count_{axis}", NO_HIDDEN) for axis in "xyz"]
@@ -166,7 +184,13 @@ class Lowering:
         self._point(told + PATCH_COUNTS, command.workgroup_count)
         writer.relative.append(told + PATCH_KERNARGS)
         writer.dispatch(Row(BODY, (1, 1, 1), (1, 1, 1), *patch[:3], told), scope, index)
-        segments = kernel.private_segment_size, kernel.group_segment_size + command.dynamic_lds
+        if isinstance(lds, SlotNumber):
+            for argument in kernel.layout.hidden:
+                if argument.kind == "hidden_dynamic_lds_size":
+                    self._decide(offset + argument.offset, argument.size, lds)
+            at = writer.packet_count * PACKET_SIZE + DispatchPacket.group_segment_size.offset
+            writer.shape(SlotValues.of([at], 4, [lds.slot], 1, kernel.group_segment_size))
+        segments = kernel.private_segment_size, kernel.group_segment_size + amount
         row = Row(BODY, command.workgroup_size, command.workgroup_size, *segments, kernel.object, offset)
         writer.indirect_dispatch(row, scope, index, address=told + PATCH_PACKET, header=told + PATCH_HEADER)
 
@@ -193,12 +217,17 @@ class Lowering:
         else:
             self.writer.point(position, place.slot, place.offset)
 
+    def _decide(self, position: int, width: int, number: Number) -> None:
+        """Let the kernel arguments hold a number, now or when the slots are bound."""
+        if isinstance(number, Constant):
+            self.writer.write(position, constant_bytes(number))
+        else:
+            self.writer.decide(SlotValues.of([position], width, [number.slot]))
+
     def _transfer(self, scope: NestedScope, command: Fill | Update | Copy, index: int) -> None:
         payload = self._store(command) if isinstance(command, Update) else 0
-        is_bound_later = isinstance(command.target, SlotRange) or (
-            isinstance(command, Copy) and isinstance(command.source, SlotRange)
-        )
-        if is_bound_later:
+        named = (*places(command), *numbers(command))
+        if any(isinstance(each, (SlotRange, SlotNumber)) for each in named):
             offset = self.writer.kernarg_block(b"")
             self.writer.transfers.append(SlotTransfer(self.writer.packet_count, offset, command, payload))
             row = Row(BODY, (WORKGROUP_SIZE, 1, 1), (1, 1, 1), 0, 0, 0, offset)

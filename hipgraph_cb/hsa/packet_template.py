@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from hipgraph_cb.abi.hsa.aql import PACKET_SIZE
 from hipgraph_cb.cached import cached_property
 
 if TYPE_CHECKING:
@@ -16,17 +18,28 @@ if TYPE_CHECKING:
     from hipgraph_cb.recording.commands import Copy, Fill, Update
 
 
-class SlotPointers(NamedTuple):
-    """The pointers in kernel arguments that bindings decide: addresses of `slots` plus `offsets`, at `positions`."""
+class SlotValues(NamedTuple):
+    """What bindings decide in memory: the address of each slot, or its number, times a factor plus an offset, of which
+    the lowest bytes go to a position."""
 
     positions: NDArray[np.intp]
+    widths: NDArray[np.intp]
     slots: NDArray[np.intp]
+    factors: NDArray[np.uint64]
     offsets: NDArray[np.uint64]
 
     @staticmethod
-    def none() -> SlotPointers:
-        """No pointers."""
-        return SlotPointers(np.zeros(0, np.intp), np.zeros(0, np.intp), np.zeros(0, np.uint64))
+    def of(positions: Any, widths: Any, slots: Any, factors: Any = 1, offsets: Any = 0) -> SlotValues:
+        """Columns, of which some may be one number for all rows."""
+        at, bytes_, of = (column.astype(np.intp) for column in np.broadcast_arrays(positions, widths, slots))
+        by, plus = (np.broadcast_to(np.asarray(each, np.uint64), at.shape) for each in (factors, offsets))
+        return SlotValues(at, bytes_, of, by, plus)
+
+    @staticmethod
+    def joined(parts: Sequence[SlotValues]) -> SlotValues:
+        """All rows of some."""
+        none = SlotValues.of(*(np.zeros(0, np.intp) for _ in range(3)))
+        return SlotValues(*map(np.concatenate, zip(none, *parts, strict=True)))
 
 
 class SlotTransfer(NamedTuple):
@@ -83,8 +96,14 @@ class Origins(NamedTuple):
 
     def outermost(self, packet: int) -> int:
         """The command of the outermost recording."""
-        command = self.scopes[int(self.which[packet])].outermost_command
-        return int(self.commands[packet]) if command is None else command
+        return int(self.outermost_commands[packet])
+
+    @property
+    def outermost_commands(self) -> NDArray[np.intp]:
+        """The same for all packets."""
+        outer = [scope.outermost_command for scope in self.scopes]
+        known = np.array([-1 if command is None else command for command in outer], np.intp)[self.which]
+        return np.where(known < 0, self.commands, known)
 
 
 @dataclass(frozen=True)
@@ -97,7 +116,8 @@ class PacketTemplate:
         words_in_order: the same with every packet waiting for the one before.
         origins: the commands behind the packets.
         kernargs: kernel arguments of all packets; zero where a slot's address belongs.
-        pointers, transfers: what bindings decide.
+        pointers, transfers: what bindings decide in the kernel arguments.
+        shapes: what they decide in the packets, as bytes one behind the other.
         relative: where the kernel arguments hold an offset in themselves in place of an address.
         indirect: dispatches whose packets other packets publish.
         signals, waits: which words of which packets name the signals of events, by position.
@@ -109,7 +129,8 @@ class PacketTemplate:
     words_in_order: NDArray[np.uint32]
     origins: Origins
     kernargs: bytes
-    pointers: SlotPointers
+    pointers: SlotValues
+    shapes: SlotValues
     transfers: tuple[SlotTransfer, ...] = ()
     relative: tuple[int, ...] = ()
     indirect: tuple[IndirectPacket, ...] = ()
@@ -124,7 +145,17 @@ class PacketTemplate:
     @property
     def changes(self) -> bool:
         """Whether a launch has to write something of its own, so that two in flight cannot share the arguments."""
-        return bool(len(self.pointers.slots) or self.transfers or self.indirect or self.signals or self.waits)
+        is_bound = len(self.pointers.slots) or len(self.shapes.slots)
+        return bool(is_bound or self.transfers or self.indirect or self.signals or self.waits)
+
+    def packets_of(self, commands: Collection[int]) -> NDArray[np.intp]:
+        """The packets of some commands of the outermost recording."""
+        return np.flatnonzero(np.isin(self.origins.outermost_commands, list(commands)))
+
+    @cached_property
+    def open_grids(self) -> NDArray[np.intp]:
+        """Packets whose grids bindings decide."""
+        return np.unique(self.shapes.positions // PACKET_SIZE)
 
     @cached_property
     def uncuttable(self) -> frozenset[int]:

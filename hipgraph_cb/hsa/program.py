@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from hipgraph_cb.backend.imported import check_bound
-from hipgraph_cb.backend.lifetime import RetiredHandles, forget_done
+from hipgraph_cb.backend.lifetime import RetiredHandles, Superseded, forget_done
 from hipgraph_cb.backend.modes import check_mode
 from hipgraph_cb.backend.program import BackendProgram, LaunchNeeds
 from hipgraph_cb.errors import HipGraphError
@@ -18,17 +18,20 @@ from hipgraph_cb.hsa.executable import HsaExecutable
 from hipgraph_cb.hsa.instances import Instance, Instances, Packets
 from hipgraph_cb.hsa.lowering import PACKET_STEPS, Surroundings, lower, payload_room
 from hipgraph_cb.hsa.memory import HostMemory, HsaBuffer
+from hipgraph_cb.hsa.partly_off import PartlyOff, words_without
 from hipgraph_cb.hsa.queue import HsaQueue
 from hipgraph_cb.hsa.timing import PacketTimer
 from hipgraph_cb.recording.commands import Dispatch
 from hipgraph_cb.recording.profile import Span
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from hipgraph_cb.backend.lifetime import Handle
     from hipgraph_cb.hsa.device import HsaDevice
     from hipgraph_cb.hsa.executable import KernelCode
     from hipgraph_cb.hsa.packet_template import PacketTemplate
-    from hipgraph_cb.recording.bindings import BoundRange
+    from hipgraph_cb.recording.binding_table import Bindings, Table
     from hipgraph_cb.recording.recording import Recording
     from hipgraph_cb.runtime.options import ProgramOptions
 
@@ -47,11 +50,10 @@ class HsaProgram(BackendProgram[HsaQueue, "PacketNeeds", HsaEvent]):
     ) -> None:
         kinds = HsaBuffer, HsaExecutable, HsaEvent
         super().__init__(device, recording, substitutes, options, kinds, {Dispatch, *PACKET_STEPS}, PacketNeeds)
-        self._resources.handles.append(device.held_blits())
-        self._table: Mapping[int, BoundRange] = {}
+        self._table: Table = {}
         self._table_number = 0
         try:
-            self._template = self._prepare()
+            self._needs.prepared = self._prepare()
         except BaseException:
             self._needs.release()
             raise
@@ -61,36 +63,38 @@ class HsaProgram(BackendProgram[HsaQueue, "PacketNeeds", HsaEvent]):
     def device(self) -> HsaDevice:
         return self._device
 
-    def _enqueue(self, queue: HsaQueue, bindings: Sequence[Any] | None, mode: str) -> None:
+    def _enqueue(self, queue: HsaQueue, bindings: Bindings | None, mode: str) -> None:
         check_mode(mode)
         self._check_imported()
-        words = self._template.words if mode == "graph" else self._template.words_in_order
-        if not self._template.changes and not self._has_events:
-            if len(words):
-                instance = self._needs.instances.shared()
-                instance.in_use = queue, self._launch(queue, instance, words)
+        prepared = self._needs.prepared
+        template = prepared.template
+        if not template.changes and not self._has_events:
+            if len(template.words):
+                instance = prepared.instances.shared()
+                instance.in_use = queue, self._launch(queue, *prepared.switched(instance, mode))
             return
         with self._rebinding:
             self._events.check(self._work)
-            if len(words):
-                self._launch_with_events(queue, self._bound_instance(bindings), words)
+            if len(template.words):
+                self._launch_with_events(queue, self._bound_instance(bindings), mode)
             self._events.note()
 
-    def _table_so_far(self) -> Mapping[int, BoundRange]:
+    def _table_so_far(self) -> Table:
         return self._table
 
-    def _time_on(self, queue: HsaQueue, bindings: Sequence[Any] | None) -> list[Span]:
-        if not len(self._template.words):
+    def _time_on(self, queue: HsaQueue, bindings: Bindings | None) -> list[Span]:
+        if not len(self._needs.prepared.template.words):
             return [Span(0.0, 0.0)] * len(self._recording)
         with self._rebinding:
             self._events.check(self._work)
             signal = queue.enable_profiling()
             instance = self._bound_instance(bindings)
-            signals = EventSignals(self._device.api, self._template, self._events.events)
+            signals = EventSignals(self._device.api, instance.template, self._events.events)
             signals.write(instance)
-            timer = PacketTimer(self._device.api, self._device.agent, instance)
+            packets, words = self._needs.prepared.switched(instance, "graph")
+            timer = PacketTimer(self._device.api, self._device.agent, packets)
             try:
-                instance.in_use = queue, self._launch(queue, timer, self._template.words, signals.completed)
+                instance.in_use = queue, self._launch(queue, timer, words, signals.completed)
                 signals.note()
                 self._events.note()
                 queue.wait(self._device.timeout)
@@ -98,10 +102,10 @@ class HsaProgram(BackendProgram[HsaQueue, "PacketNeeds", HsaEvent]):
             finally:
                 timer.release()
 
-    def _bound_instance(self, bindings: Sequence[Any] | None) -> Instance:
+    def _bound_instance(self, bindings: Bindings | None) -> Instance:
         """An instance with the bindings of this replay; those of the one before without any."""
-        instances = self._needs.instances
-        if not self._template.changes:
+        instances = self._needs.prepared.instances
+        if not instances.template.changes:
             return instances.shared()
         table, handles = self._next_table(bindings) if self._has_slots else (self._table, [])
         number = self._table_number + (table is not self._table)
@@ -111,10 +115,10 @@ class HsaProgram(BackendProgram[HsaQueue, "PacketNeeds", HsaEvent]):
             self._take(table, handles)
         return instance
 
-    def _launch_with_events(self, queue: HsaQueue, instance: Instance, words: Any) -> None:
-        signals = EventSignals(self._device.api, self._template, self._events.events)
+    def _launch_with_events(self, queue: HsaQueue, instance: Instance, mode: str) -> None:
+        signals = EventSignals(self._device.api, instance.template, self._events.events)
         signals.write(instance)
-        ticket = self._launch(queue, instance, words, signals.completed)
+        ticket = self._launch(queue, *self._needs.prepared.switched(instance, mode), signals.completed)
         instance.in_use = queue, ticket
         signals.note()
         if signals.handles:
@@ -125,46 +129,64 @@ class HsaProgram(BackendProgram[HsaQueue, "PacketNeeds", HsaEvent]):
             forget_done(self._needs.tickets)
         with queue.lock:
             try:
-                ticket = queue.launch(packets, words, self._work, self._template.where, signals)
+                ticket = queue.launch(packets, words, self._work, packets.template.where, signals)
             except HipGraphError as error:
                 raise error.located(self._work) from None
             self._needs.tickets[queue] = ticket
         return ticket
 
-    def _prepare(self) -> PacketTemplate:
-        """Lower the recording and write what all launches share."""
-        recording, device, needs = self._recording, self._device, self._needs
+    def _prepare(self) -> PreparedPackets:
+        """Lower the recording that is in use now and write what all launches share."""
+        recording, device = self._recording, self._device
+        self._resources.handles.append(device.held_blits())
         room = payload_room(recording)
         host_memory = partial(
             HostMemory, device.api, device.agent, self._work
         )  # what outlives the program must not hold it
-        payload = needs.payload = host_memory(room) if room else None
-        template = lower(
-            recording,
-            Surroundings(
-                addresses=self._resources.addresses,
-                kernel=self._kernel,
-                blit_kernel=device.blits.kernel,
-                most_lanes=device.blits.most_lanes,
-                payload=0 if payload is None else payload.address,
-                host_bytes=np.zeros(0, np.uint8) if payload is None else payload.bytes,
-            ),
-        )
-        needs.instances = Instances(template, host_memory, device.blits.kernel, device.blits.most_lanes)
-        return template
+        payload = host_memory(room) if room else None
+        try:
+            template = lower(
+                recording,
+                Surroundings(
+                    addresses=self._resources.addresses,
+                    kernel=self._kernel,
+                    blit_kernel=device.blits.kernel,
+                    most_lanes=device.blits.most_lanes,
+                    payload=0 if payload is None else payload.address,
+                    host_bytes=np.zeros(0, np.uint8) if payload is None else payload.bytes,
+                ),
+            )
+            instances = Instances(template, host_memory, device.blits.kernel, device.blits.most_lanes)
+        except BaseException:
+            if payload is not None:
+                payload.release()
+            raise
+        return PreparedPackets(template, instances, payload, template.packets_of(self._disabled))
 
-    def _next_table(self, bindings: Sequence[Any] | None) -> tuple[Mapping[int, BoundRange], list[Handle]]:
+    def _replace(self, table: Table, handles: list[Handle]) -> None:
+        needs = self._needs
+        previous, needs.prepared = needs.prepared, self._prepare()
+        before, needs.bound_handles = needs.bound_handles, handles
+        self._table = table
+        self._table_number += 1
+        self._device.backlog.retire(Superseded(needs, before, [previous]))
+
+    def _switch(self, disabled: frozenset[int]) -> None:
+        prepared = self._needs.prepared
+        self._needs.prepared = prepared._replace(off=prepared.template.packets_of(disabled))
+
+    def _next_table(self, bindings: Bindings | None) -> tuple[Table, list[Handle]]:
         """The table that a replay with these bindings has: the very one of before where nothing changes.
 
         With it comes what keeps its memory alive.
         """
         table, handles = self._table, self._needs.bound_handles
-        if not table or bindings is not None:
+        if bindings is not None or not self._is_bound(table):
             table, handles = self._resolve(bindings)
-        check_bound(table.values())
+        check_bound(table)
         return (self._table if table == self._table else table), handles
 
-    def _take(self, table: Mapping[int, BoundRange], handles: list[Handle]) -> None:
+    def _take(self, table: Table, handles: list[Handle]) -> None:
         """Let a table be that of further replays. What stood in the slots before may still be in use."""
         needs = self._needs
         self._table = table
@@ -178,17 +200,40 @@ class HsaProgram(BackendProgram[HsaQueue, "PacketNeeds", HsaEvent]):
         return code
 
 
+class PreparedPackets(NamedTuple):
+    """What a program launches.
+
+    Attributes:
+        payload: the host bytes that packets read.
+        off: the packets that are switched off, by position.
+    """
+
+    template: PacketTemplate
+    instances: Instances
+    payload: HostMemory | None
+    off: NDArray[np.intp]
+
+    def switched(self, instance: Instance, mode: str) -> tuple[Packets, NDArray[np.uint32]]:
+        """The packets of a launch and their header words, where some may do nothing."""
+        words = self.template.words if mode == "graph" else self.template.words_in_order
+        off = np.union1d(self.off, instance.idle) if len(instance.idle) else self.off
+        return (PartlyOff(instance, off), words_without(words, off)) if len(off) else (instance, words)
+
+    def release(self) -> None:
+        """Give the memory back; nothing may be in flight."""
+        self.instances.release()
+        if self.payload is not None:
+            self.payload.release()
+
+
 class PacketNeeds(LaunchNeeds):
     """What the launches of a program need, and the arguments and the host bytes that packets read."""
 
     def __init__(self, handles: list[Handle]) -> None:
         super().__init__(handles)
-        self.payload: HostMemory | None = None
-        self.instances: Instances
+        self.prepared: PreparedPackets
 
     def release(self) -> None:
-        if hasattr(self, "instances"):
-            self.instances.release()
-        if self.payload is not None:
-            self.payload.release()
+        if hasattr(self, "prepared"):
+            self.prepared.release()
         super().release()

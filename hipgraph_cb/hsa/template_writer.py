@@ -14,8 +14,8 @@ from hipgraph_cb.hsa.packet_template import (
     IndirectPacket,
     Origins,
     PacketTemplate,
-    SlotPointers,
     SlotTransfer,
+    SlotValues,
 )
 from hipgraph_cb.hsa.packets import (
     BODY,
@@ -32,6 +32,8 @@ if TYPE_CHECKING:
 
     from hipgraph_cb.backend.nested_scope import NestedScope
 
+WORD = 8
+"""Bytes of a pointer."""
 UNIT = 64
 """Kernarg blocks start at multiples of a cache line, which is the largest alignment that a kernel may ask for."""
 
@@ -77,7 +79,8 @@ class TemplateWriter:
         self._commands: list[NDArray[np.intp]] = []
         self._rows: list[tuple[Row, int, int, int]] = []  # single packets that are not in the arrays yet
         self._layer_starts: list[int] = []
-        self._pointers: list[SlotPointers] = []
+        self._pointers: list[SlotValues] = []
+        self._shapes: list[SlotValues] = []
         self._indirect: list[tuple[IndirectPacket, int]] = []
         self._signals: list[EventPacket] = []
         self._waits: list[EventPacket] = []
@@ -109,11 +112,15 @@ class TemplateWriter:
 
     def point(self, position: int, slot: int, offset: int) -> None:
         """Let a binding decide a pointer in the kernel arguments."""
-        self.point_all(np.array([position]), np.array([slot]), np.array([offset], np.uint64))
+        self.decide(SlotValues.of([position], WORD, [slot], 1, [offset]))
 
-    def point_all(self, positions: NDArray[Any], slots: NDArray[Any], offsets: NDArray[np.uint64]) -> None:
-        """Let bindings decide pointers."""
-        self._pointers.append(SlotPointers(positions.astype(np.intp), slots.astype(np.intp), offsets))
+    def decide(self, values: SlotValues) -> None:
+        """Let bindings decide bytes of the kernel arguments."""
+        self._pointers.append(values)
+
+    def shape(self, values: SlotValues) -> None:
+        """Let bindings decide bytes of the packets."""
+        self._shapes.append(values)
 
     def dispatches(
         self, packets: NDArray[Any], starts: Sequence[int], scope: NestedScope, commands: NDArray[np.intp]
@@ -180,7 +187,8 @@ class TemplateWriter:
                 np.concatenate(self._commands) if count else np.zeros(0, np.intp),
             ),
             kernargs=bytes(self.kernargs),
-            pointers=SlotPointers(*map(np.concatenate, zip(SlotPointers.none(), *self._pointers, strict=True))),
+            pointers=SlotValues.joined(self._pointers),
+            shapes=SlotValues.joined(self._shapes),
             transfers=tuple(self.transfers),
             relative=tuple(self.relative),
             indirect=tuple(indirect for indirect, _ in self._indirect),

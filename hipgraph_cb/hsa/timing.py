@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from hipgraph_cb.backend.lifetime import Handle
     from hipgraph_cb.hsa.agents import Agent
     from hipgraph_cb.hsa.api import HsaApi
-    from hipgraph_cb.hsa.instances import Instance
+    from hipgraph_cb.hsa.instances import Packets
     from hipgraph_cb.hsa.packet_template import PacketTemplate
     from hipgraph_cb.recording.recording import Recording
 
@@ -27,13 +27,13 @@ class PacketTimer:
     """One launch with a completion signal on every packet. The last packet has that of the queue already.
 
     Attributes:
-        bodies: the packets of the instance with the signals.
+        bodies: the packets with the signals.
     """
 
-    def __init__(self, api: HsaApi, agent: Agent, instance: Instance) -> None:
-        self.template: PacketTemplate = instance.template
-        self.bodies = instance.bodies.copy()
-        self._instance = instance
+    def __init__(self, api: HsaApi, agent: Agent, packets: Packets) -> None:
+        self.template: PacketTemplate = packets.template
+        self.bodies = packets.bodies.copy()
+        self._launched = packets
         self._api = api
         self._agent = agent
         self._signals: list[Handle | None] = []
@@ -42,12 +42,12 @@ class PacketTimer:
             self._signals.append(new_signal(api) if free else None)
         given = [(packet, signal.native) for packet, signal in enumerate(self._signals) if signal is not None]
         if given:
-            packets, handles = zip(*given, strict=True)
-            self.bodies[list(packets), COMPLETION] = np.array(handles, np.uint64)
+            positions, handles = zip(*given, strict=True)
+            self.bodies[list(positions), COMPLETION] = np.array(handles, np.uint64)
 
     def place_in_ring(self, *place: Any) -> None:
         """As `Instance.place_in_ring`."""
-        self._instance.place_in_ring(*place)
+        self._launched.place_in_ring(*place)
 
     def spans(self, recording: Recording, last: int) -> list[Span]:
         """By command index; a nested recording takes from its first packet to its last. The launch is done.

@@ -13,7 +13,7 @@ from hipgraph_cb.recording.shared_memory import origins_of
 from hipgraph_cb.recording.validation import LARGEST
 
 if TYPE_CHECKING:
-    from hipgraph_cb.recording.bindings import BoundRange
+    from hipgraph_cb.recording.binding_table import BoundRange
     from hipgraph_cb.recording.recording import Recording
 
 

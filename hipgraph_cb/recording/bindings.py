@@ -1,22 +1,22 @@
-"""Slots and binding tables: what the commands ask of each slot, and whether a table offers it.
+"""Whether a binding table has what the commands ask of each slot.
 
-The commands are read once per recording; a replay then costs what its table and the copies and fills through slots
-cost, not what the recording is long.
+A replay costs what its table and the copies and fills through slots cost, not what the recording is long.
 """
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from hipgraph_cb.errors import HipGraphError, InvalidArgumentError, OutOfRangeError
+from hipgraph_cb.errors import HipGraphError, InvalidArgumentError, NotFoundError, OutOfRangeError
 from hipgraph_cb.recording.aliasing import check_slots_apart
-from hipgraph_cb.recording.commands import Command, ExecuteCommands, Location, Range, SlotRange
+from hipgraph_cb.recording.binding_table import Bound, BoundRange, Table, memory_in
+from hipgraph_cb.recording.commands import Constant, ExecuteCommands, Location, Range, SlotRange
 from hipgraph_cb.recording.commands.types import type_of, used_places
+from hipgraph_cb.recording.number_types import bits_of, value_of
 from hipgraph_cb.recording.resource_builder import imported
 from hipgraph_cb.recording.shared_memory import is_imported, origins_of
+from hipgraph_cb.recording.slot_uses import UNUSED, SlotUse
 from hipgraph_cb.recording.validation import (
     check_apart,
     check_list,
@@ -24,137 +24,161 @@ from hipgraph_cb.recording.validation import (
     check_owner,
     integer,
 )
+from hipgraph_cb.recording.workgroups import check_count, check_lds_amount
+from hipgraph_cb.visible import visible
 
 if TYPE_CHECKING:
+    from hipgraph_cb.code_object.limits import DeviceLimits
     from hipgraph_cb.recording.recording import Recording
-
-
-@dataclass(frozen=True)
-class SlotUse:
-    """What the commands ask of one slot.
-
-    Attributes:
-        end: the bytes that the binding must have at least.
-        alignment: the number of bytes of which the binding's offset must be a multiple.
-        commands: indices of the commands that refer to the slot, in order; empty for a slot that nobody uses.
-        late: those of them that can be checked only when the binding is known: copies, fills to the binding's end, and
-            nested recordings with such commands.
-    """
-
-    end: int = 0
-    alignment: int = 1
-    commands: tuple[int, ...] = ()
-    late: tuple[int, ...] = ()
-
-
-_UNUSED = SlotUse()
-
-
-class BoundRange(NamedTuple):
-    """What a table holds in a slot: `length` bytes from byte `offset` on of `buffer`, a whole buffer."""
-
-    buffer: Any
-    offset: int
-    length: int
-
-    def part(self, place: SlotRange) -> BoundRange:
-        """The bytes of the binding that a command refers to."""
-        length = self.length - place.offset if place.length is None else place.length
-        return BoundRange(self.buffer, self.offset + place.offset, length)
-
-
-@dataclass
-class _Tally:
-    end: int = 0
-    alignment: int = 1
-    commands: list[int] = field(default_factory=list)
-    late: list[int] = field(default_factory=list)
-
-
-def slot_uses(recording: Recording) -> tuple[SlotUse, ...]:
-    """What the commands ask of each slot, up to the last one that is used."""
-    tallies: dict[int, _Tally] = {}
-    for index, command in _with_slots(recording):
-        if isinstance(command, ExecuteCommands):
-            nested = recording.resources.recordings[command.recording].recording
-            for inner, place in enumerate(command.bindings):
-                if isinstance(place, SlotRange):
-                    _count_nested(tallies.setdefault(place.slot, _Tally()), index, nested.slots[inner], place)
-            continue
-        for place in used_places(command):
-            if isinstance(place, SlotRange):
-                _count(tallies.setdefault(place.slot, _Tally()), index, command, place)
-    uses = {
-        slot: SlotUse(tally.end, tally.alignment, tuple(tally.commands), tuple(tally.late))
-        for slot, tally in tallies.items()
-    }
-    return tuple(uses.get(slot, _UNUSED) for slot in range(max(uses, default=-1) + 1))
-
-
-def _with_slots(recording: Recording) -> Iterator[tuple[int, Command]]:
-    """The commands that name a slot."""
-    table = recording.table
-    slots = table.places.slots()
-    for index in range(len(table)) if slots else ():
-        if not slots.isdisjoint(table.words(index)):
-            yield index, table[index]
-
-
-def _count(tally: _Tally, index: int, command: Command, place: SlotRange) -> None:
-    kind = type_of(command)
-    tally.end = max(tally.end, place.offset + (place.length or 0))
-    _note(tally.commands, index)
-    tally.alignment = math.lcm(tally.alignment, kind.alignment(command, place))
-    if kind.check_bound is not None and (kind.compares_places or place.length is None):
-        _note(tally.late, index)
-
-
-def _count_nested(tally: _Tally, index: int, use: SlotUse, place: SlotRange) -> None:
-    """As `_count` for a slot that stands for a slot of a nested recording."""
-    tally.end = max(tally.end, place.offset + max(use.end, place.length or 0))
-    tally.alignment = math.lcm(tally.alignment, use.alignment)
-    _note(tally.commands, index)
-    if use.late:
-        _note(tally.late, index)
-
-
-def _note(indices: list[int], index: int) -> None:
-    if not indices or indices[-1] != index:
-        indices.append(index)
 
 
 def resolve(
     recording: Recording,
-    bindings: Sequence[Any] | None,
+    bindings: Sequence[Any] | Mapping[int | str, Any] | None,
     *,
     objects: Mapping[int, object] | None = None,
     owner: object = None,
-) -> dict[int, BoundRange]:
+    before: Table | None = None,
+) -> dict[int, Bound]:
     """Check a binding table against a recording.
 
     Args:
-        bindings: a buffer, a view or None per slot. Entries beyond the last used slot are ignored, and so is the
-            whole table when no command uses a slot.
+        bindings: a buffer, a view, a number or None per slot. Entries beyond the last used slot are ignored, and so is
+            the whole table when no command uses a slot. Or a mapping from slots, by index or name; what it leaves out
+            stays as it was before.
         objects: what stands for the resource ids; None takes those the recording was made with.
         owner: the device that the buffers must belong to; None does not ask.
+        before: the table of the replay before.
 
     Returns:
         For every slot that a command uses, what the table holds there.
 
     Raises:
-        InvalidArgumentError: no table, or nothing in a used slot, something that is no memory, a buffer of another
-            device, a misaligned binding, a copy whose two ends differ in length or overlap.
-        OutOfRangeError: a table that is too short, or a binding smaller than what the commands use.
+        InvalidArgumentError: no table, or nothing in a used slot, something that is no memory or no number where one
+            belongs, a buffer of another device, a misaligned binding, or a copy whose two ends differ in length or
+            overlap.
+        OutOfRangeError: a table that is too short, a binding smaller than what the commands use, or a number that its
+            type cannot hold or the device cannot launch.
+        NotFoundError: a slot that no command uses, in a mapping.
         FailedPreconditionError: a closed buffer.
     """
     uses = recording.slots
     if not uses:
         return {}
-    _check_table(bindings, len(uses))
-    table = bindings or ()
-    bound = {slot: _bind(recording, slot, use, table[slot], owner) for slot, use in enumerate(uses) if use.commands}
-    check_late(recording, bound, recording.resources.bound if objects is None else objects)
+    if isinstance(bindings, Mapping):
+        given = entries_by_index(recording, bindings)
+        bound = dict(before or {})
+        check_complete(recording, {*bound, *given})
+    else:
+        _check_table(bindings, len(uses))
+        given = {
+            slot: entry for slot, (use, entry) in enumerate(zip(uses, bindings or (), strict=False)) if use.commands
+        }
+        bound = {}
+    limits = getattr(owner, "limits", None)
+    for slot, entry in given.items():
+        bound[slot] = _bind(recording, slot, uses[slot], entry, owner, limits)
+    if any(isinstance(bound[slot], BoundRange) for slot in given):
+        check_late(recording, memory_in(bound), recording.resources.bound if objects is None else objects)
     return bound
+
+
+def entries_by_index(recording: Recording, bindings: Mapping[int | str, Any]) -> dict[int, Any]:
+    """The entries of a mapping by the index of the slot.
+
+    Raises:
+        NotFoundError: a slot that no command uses.
+        InvalidArgumentError: a key that is neither an index nor a name, or one slot twice.
+    """
+    names = {name: index for index, name in recording.slot_names.items()}
+    uses, given = recording.slots, dict[int, Any]()
+    for key, entry in bindings.items():
+        index = names.get(key) if isinstance(key, str) else integer(key, "slot")
+        if index is None or index >= len(uses) or not uses[index].commands:
+            raise NotFoundError(
+                "no command uses this slot of the binding table",
+                found=f"`{visible(key)}`" if isinstance(key, str) else str(key),
+                allowed=", ".join(_listed_slots(recording)),
+            )
+        if index in given:
+            raise InvalidArgumentError("a slot is bound twice", found=f"{recording.describe_slot(index)}, by two keys")
+        given[index] = entry
+    return given
+
+
+def _listed_slots(recording: Recording) -> Iterator[str]:
+    for slot, use in enumerate(recording.slots):
+        if use.commands:
+            yield f"{recording.describe_slot(slot)}: {use.type or 'memory'}"
+
+
+def check_complete(recording: Recording, known: Collection[int]) -> None:
+    """Refuse a table in which a slot is missing."""
+    for slot, use in enumerate(recording.slots):
+        if use.commands and slot not in known:
+            raise InvalidArgumentError(
+                f"nothing is bound to {recording.describe_slot(slot)}",
+                where=_first_use(recording, slot, use),
+                allowed=f"a number of type {use.type}" if use.type else "a Buffer or a BufferView",
+                next_step="a replay gives every slot once; those after it may give some",
+            )
+
+
+def _first_use(recording: Recording, slot: int, use: SlotUse) -> str:
+    role = f", as {use.role}" if use.role else ""
+    return f"{recording.describe_slot(slot)}, first used by {recording.where(use.commands[0])}{role}"
+
+
+def still_fitting(
+    recording: Recording, table: Table, objects: Mapping[int, object], limits: DeviceLimits | None
+) -> Table:
+    """What a table of a recording before has for the slots of this one.
+
+    Raises:
+        InvalidArgumentError: a copy whose two ends differ in length or overlap, or memory that is to lie apart.
+    """
+    kept = {}
+    for slot, bound in table.items():
+        use = recording.slots[slot] if slot < len(recording.slots) else UNUSED
+        if use.commands and _is_fitting(recording, slot, use, bound, limits):
+            kept[slot] = bound
+    check_late(recording, memory_in(kept), objects)
+    return kept
+
+
+def _is_fitting(recording: Recording, slot: int, use: SlotUse, bound: Bound, limits: DeviceLimits | None) -> bool:
+    if (use.type is None) != isinstance(bound, BoundRange):
+        return False
+    try:
+        if isinstance(bound, Constant):
+            check_number(recording, use, bound, limits)
+        else:
+            _check_use(slot, use, bound)
+    except (InvalidArgumentError, OutOfRangeError):
+        return False
+    return True
+
+
+def check_number(recording: Recording, use: SlotUse, constant: Constant, limits: DeviceLimits | None) -> None:
+    """Check the number that a slot is given against every command that uses it.
+
+    Raises:
+        InvalidArgumentError: a number of another type.
+        OutOfRangeError: a launch shape that the device cannot run.
+    """
+    if constant.type != use.type:
+        raise InvalidArgumentError(
+            "a number of another type than the slot's", found=constant.type, allowed=use.type or "memory"
+        )
+    number = value_of(*constant)
+    for limited, index in use.limits:
+        try:
+            if limited.limit == "lds":
+                check_lds_amount(limited.kernel, limited.weight, int(number), limits)
+            else:
+                check_count(limited.role, int(number), limited.weight, limits)
+        except HipGraphError as error:
+            raise error.located(f"{recording.where(index)}, {limited.role}") from None
 
 
 def check_bound(recording: Recording, bound: Mapping[int, BoundRange], objects: Mapping[int, object]) -> None:
@@ -167,7 +191,7 @@ def check_bound(recording: Recording, bound: Mapping[int, BoundRange], objects: 
             try:
                 _check_use(slot, use, bound[slot])
             except HipGraphError as error:
-                raise error.located(f"slot {slot}, first used by {recording.where(use.commands[0])}") from None
+                raise error.located(_first_use(recording, slot, use)) from None
     check_late(recording, bound, objects)
 
 
@@ -204,12 +228,18 @@ def _check_table(bindings: Sequence[Any] | None, used: int) -> None:
         )
 
 
-def _bind(recording: Recording, slot: int, use: SlotUse, entry: Any, owner: object) -> BoundRange:
+def _bind(
+    recording: Recording, slot: int, use: SlotUse, entry: Any, owner: object, limits: DeviceLimits | None
+) -> Bound:
     try:
+        if use.type is not None:
+            number = Constant(bits_of(entry, use.type), use.type)
+            check_number(recording, use, number, limits)
+            return number
         bound = _as_range(slot, entry, owner)
         _check_use(slot, use, bound)
     except HipGraphError as error:
-        raise error.located(f"slot {slot}, first used by {recording.where(use.commands[0])}") from None
+        raise error.located(_first_use(recording, slot, use)) from None
     return bound
 
 
@@ -282,5 +312,6 @@ class BoundMemory(NamedTuple):
     def check_nested(self, command: ExecuteCommands) -> None:
         """The same for the commands of a nested recording."""
         nested = self.recording.resources.recordings[command.recording].recording
-        bound = {slot: self.at(place) for slot, place in enumerate(command.bindings) if place is not None}
+        places = ((slot, place) for slot, place in enumerate(command.bindings))
+        bound = {slot: self.at(place) for slot, place in places if isinstance(place, (Range, SlotRange))}
         check_late(nested, bound, self.objects)

@@ -23,15 +23,20 @@ from hipgraph_cb.recording.commands import (
     ExecuteCommands,
     KernelLaunch,
     Location,
+    Range,
     ResetEvent,
     SignalEvent,
+    SlotNumber,
     SlotRange,
     WaitEvents,
     type_of,
 )
+from hipgraph_cb.recording.commands.types import places
 from hipgraph_cb.recording.events import EventStates, refuse_unsignalled
 from hipgraph_cb.recording.groups import Group
 from hipgraph_cb.recording.nesting import DEEPEST_NESTING, check_places
+from hipgraph_cb.recording.number_types import NUMBER_TYPES
+from hipgraph_cb.recording.open_numbers import INTEGERS
 from hipgraph_cb.recording.validation import LARGEST, check_slot, check_within
 from hipgraph_cb.recording.workgroups import check_lds, check_size, workgroup_size
 
@@ -168,12 +173,30 @@ class CommandChecker:
             )
         self.used_slots = max(self.used_slots, slot + 1)
 
+    def check_numbers(self, command: Command) -> None:
+        """Refuse slots of numbers that are not in the table, and numbers that are not what they are used as."""
+        fields = zip(type_of(command).fields.values(), command, strict=True)
+        for field, value in fields:
+            for number in field.numbers(value):
+                if number.type not in NUMBER_TYPES:
+                    raise InvalidArgumentError(
+                        "a number of no type", found=number.type, allowed=", ".join(NUMBER_TYPES)
+                    )
+                if isinstance(number, SlotNumber):
+                    self._slot(number.slot)
+                if field.name in ("counts", "amount") and number.type not in INTEGERS:
+                    raise InvalidArgumentError(
+                        "a launch shape of no whole numbers", found=number.type, allowed=", ".join(INTEGERS)
+                    )
+
     def check_launch(self, command: KernelLaunch) -> KernelRules:
         """What all dispatches have: size, LDS and the places of pointers; returns the rules for the kernarg block."""
         kernel = self._kernel(command)
         workgroup_size(kernel.export, command.workgroup_size)
         check_size(kernel.export, command.workgroup_size, self.limits)
-        check_lds(kernel.export, command.dynamic_lds, self.limits)
+        amount = command.dynamic_lds
+        check_lds(kernel.export, 0 if isinstance(amount, SlotNumber) else amount, self.limits)
+        self.check_numbers(command)
         for _, place in command.pointers:
             self.check_place(place, empty=True)
         for place, _reads, _writes in command.accesses:
@@ -205,10 +228,17 @@ class CommandChecker:
                 found=f"{len(command.bindings)} bindings",
                 allowed=f"{len(used)}, of which {sum(used)} are used",
             )
-        for place in command.bindings:
-            if place is not None:
-                self.check_place(place, empty=True)
-        check_places(nested, command.bindings, self._resources.buffers)
+        for place in places(command):
+            self.check_place(place, empty=True)
+        for use, bound in zip(nested.slots, command.bindings, strict=True):
+            if use.commands and (use.type is None) != isinstance(bound, (Range, SlotRange)):
+                raise InvalidArgumentError(
+                    "a binding is not what the slot of the nested recording holds",
+                    found=str(bound),
+                    allowed=use.type or "memory",
+                )
+        self.check_numbers(command)
+        check_places(nested, command.bindings, self._resources.buffers, self.limits)
         refuse_unsignalled(self, self._events.unsignalled(command, nested), type_of(command).verb)
         self._events.enter(command, nested)
 
@@ -248,6 +278,9 @@ class KernelRules:
             if parameter.kind is not ParameterKind.POINTER:
                 values[parameter.offset : parameter.offset + parameter.size] = b"\xff" * parameter.size
         self.offsets = frozenset(pointers)
+        self._values = [
+            (row.offset, row.offset + row.size) for row in layout.parameters if row.kind is ParameterKind.VALUE
+        ]
         self._reserved = ~int.from_bytes(values, "little")
 
     def check_block(self, command: KernelLaunch) -> None:
@@ -266,6 +299,7 @@ class KernelRules:
                 allowed="zeros where pointers, hidden arguments and padding are",
                 detail=self.export.layout.signature(),
             )
+        self._check_numbers(command)
         offsets = [offset for offset, _ in command.pointers]
         strange = [offset for offset in offsets if offset not in self.offsets]
         if strange or any(first >= second for first, second in pairwise(offsets)):
@@ -275,6 +309,25 @@ class KernelRules:
                 allowed=f"ascending ones of {', '.join(map(str, sorted(self.offsets))) or 'none'}, "
                 f"{POINTER_SIZE} bytes each",
                 detail=self.export.layout.signature(),
+            )
+
+    def _check_numbers(self, command: KernelLaunch) -> None:
+        """Numbers in slots are within values, which are zero there, and apart from each other and from pointers."""
+        taken = [(offset, offset + POINTER_SIZE) for offset, _ in command.pointers]
+        spans = [(offset, offset + NUMBER_TYPES[number.type].size) for offset, number in command.numbers]
+        for start, end in spans:
+            is_inside = any(first <= start and end <= last for first, last in self._values)
+            if not is_inside or any(command.kernarg[start:end]):
+                raise InvalidArgumentError(
+                    f"a number in a slot is not within a value of kernel `{command.export}`",
+                    found=f"bytes {start} to {end}",
+                    allowed="bytes of one argument, zeros in the kernarg block",
+                    detail=self.export.layout.signature(),
+                )
+        if any(first[1] > second[0] for first, second in pairwise(sorted([*taken, *spans]))) or spans != sorted(spans):
+            raise InvalidArgumentError(
+                f"the numbers in slots of kernel `{command.export}` overlap, or are not in order",
+                found=f"offsets {', '.join(str(start) for start, _ in spans[:16])}",
             )
 
 

@@ -37,13 +37,14 @@ if TYPE_CHECKING:
     from typing_extensions import Self
 
     from hipgraph_cb.code_object.limits import DeviceLimits
+    from hipgraph_cb.recording.binding_table import Bindings
     from hipgraph_cb.recording.resources import ExportLike, RangeLike, Slot
 
 
 class ProgramLike(Protocol):
     """What a backend makes of a recording."""
 
-    def replay(self, stream: Any = None, bindings: Sequence[Any] | None = None, mode: str = "graph") -> None: ...
+    def replay(self, stream: Any = None, bindings: Bindings | None = None, mode: str = "graph") -> None: ...
 
 
 if TYPE_CHECKING:
@@ -110,7 +111,9 @@ class CommandBuffer(EventVerbs, Generic[ProgramType]):
         capacity = integer(binding_capacity, "binding_capacity", largest=(1 << 24) - 1)
         self._limits = limits
         self._table = CommandTable()
-        self._resources = ResourceBuilder(self._table, owner=owner, binding_capacity=capacity, validate=validate)
+        self._resources = ResourceBuilder(
+            self._table, owner=owner, binding_capacity=capacity, validate=validate, limits=limits
+        )
         self._start_over()
         self._barrier_pending = True
         self._events = EventStates()
@@ -182,7 +185,7 @@ class CommandBuffer(EventVerbs, Generic[ProgramType]):
             self._finish(State.FAILED, error)
 
     def replay(
-        self, stream: Any = None, bindings: Sequence[Any] | None = None, mode: str = "graph", check: Any = None
+        self, stream: Any = None, bindings: Bindings | None = None, mode: str = "graph", check: Any = None
     ) -> None:
         """`program.replay(...)`: see `Program.replay`.
 
@@ -306,7 +309,8 @@ class CommandBuffer(EventVerbs, Generic[ProgramType]):
         Args:
             target: a buffer, a view or a slot.
             pattern: an int, which takes `pattern_length` bytes, or bytes, or a NumPy scalar; of 1, 2, 4, 8 or
-                16 bytes. 8 and 16 that do not repeat a shorter pattern are kept as data and limited to 64 MiB.
+                16 bytes; or a slot with a type of up to 4 bytes. 8 and 16 that do not repeat a shorter pattern are kept
+                as data and limited to 64 MiB.
             offset: where to start in the target; with the target's own offset a multiple of the pattern's length.
             length: bytes, a multiple of the pattern's length; None fills to the end. Zero records nothing.
 
@@ -368,18 +372,21 @@ class CommandBuffer(EventVerbs, Generic[ProgramType]):
     def dispatch(
         self,
         export: ExportLike,
-        workgroup_count: int | Sequence[int],
+        workgroup_count: int | Slot | Sequence[int | Slot],
         workgroup_size: int | Sequence[int] | None = None,
         *,
         args: Sequence[Any] | None = None,
         bindings: Sequence[Any] | None = None,
-        constants: Sequence[int] | None = None,
-        dynamic_lds: int = 0,
+        constants: Sequence[int | Slot] | None = None,
+        dynamic_lds: int | Slot = 0,
         reads: Sequence[RangeLike | Slot] | None = None,
         writes: Sequence[RangeLike | Slot] | None = None,
         label: str | None = None,
     ) -> None:
         """Launch a kernel. A count of zero in any dimension records nothing, whatever the arguments are.
+
+        Numbers may be slots with a type: counts, arguments by value, constants, the amount of LDS. They are given at
+        replay, where a count of zero launches nothing.
 
         Args:
             export: the kernel.
@@ -435,8 +442,8 @@ class CommandBuffer(EventVerbs, Generic[ProgramType]):
         *,
         args: Sequence[Any] | None = None,
         bindings: Sequence[Any] | None = None,
-        constants: Sequence[int] | None = None,
-        dynamic_lds: int = 0,
+        constants: Sequence[int | Slot] | None = None,
+        dynamic_lds: int | Slot = 0,
         reads: Sequence[RangeLike | Slot] | None = None,
         writes: Sequence[RangeLike | Slot] | None = None,
         label: str | None = None,
@@ -551,6 +558,7 @@ class CommandBuffer(EventVerbs, Generic[ProgramType]):
             binding_capacity=self._resources.binding_capacity,
             label=self.label,
             groups=self._groups.finish(),
+            slot_names=self._resources.slots.names,
         )
         if self._inferred:
             return with_dependencies(recording, infer(recording))

@@ -12,18 +12,19 @@ from collections.abc import Iterable, Iterator
 from itertools import accumulate
 from typing import Any
 
-from hipgraph_cb.recording.commands import Command, Copy, Dispatch, Fill, Update
+from hipgraph_cb.recording.commands import Command, Copy, Dispatch, Fill, SlotNumber, Update
 from hipgraph_cb.recording.commands.fields import Ids, renamed_place
-from hipgraph_cb.recording.commands.types import places
 from hipgraph_cb.recording.forms import (
     COPY_FORM,
     FILL_FORMS,
+    OPEN_FILL_FORMS,
     UPDATE_FORM,
     Form,
     GenericForm,
-    launch_form_of,
+    relocated,
     words_into,
 )
+from hipgraph_cb.recording.launch_form import launch_form_of
 from hipgraph_cb.recording.place_table import PlaceTable
 
 
@@ -111,7 +112,7 @@ class CommandTable:
         """A command as the number of its form and its block; its places are entered."""
         form, key, content = self._split(command)
         block = bytearray(content)
-        words_into(block, form, list(places(command)), self.places)
+        words_into(block, form, relocated(command), self.places)
         return self.form(key, form), bytes(block)
 
     def _split(self, command: Any) -> tuple[Form, object, bytes]:
@@ -121,9 +122,12 @@ class CommandTable:
             if launch is not None:
                 form, block = launch
                 return form, form.key, block
-        elif type(command) is Fill and len(command.pattern) in FILL_FORMS:
-            fill = FILL_FORMS[len(command.pattern)]
-            return fill, fill.key, bytes(8) + command.pattern.ljust(8, b"\0")
+        elif type(command) is Fill and command.pattern_length in FILL_FORMS:
+            if isinstance(command.pattern, SlotNumber):
+                fill, pattern = OPEN_FILL_FORMS[command.pattern_length], b""
+            else:
+                fill, pattern = FILL_FORMS[command.pattern_length], command.pattern.ljust(8, b"\0")
+            return fill, fill.key, (bytes(8) + pattern).ljust(fill.size, b"\0")
         elif type(command) is Update:
             self.payloads.append(command.data)
             return UPDATE_FORM, UPDATE_FORM.key, bytes(8) + (len(self.payloads) - 1).to_bytes(8, "little")
@@ -131,6 +135,23 @@ class CommandTable:
             return COPY_FORM, COPY_FORM.key, bytes(16)
         generic = GenericForm(command)
         return generic, len(self.rows), bytes(generic.size)
+
+    def copy(self) -> CommandTable:
+        """A table of its own with the same commands, to be added to."""
+        table = CommandTable()
+        table.forms, table.payloads = list(self.forms), list(self.payloads)
+        table.rows, table.arena, table.labels = self.rows[:], self.arena[:], dict(self.labels)
+        table.places = self.places.copy()
+        return table
+
+    def replaced_command(self, index: int, form: int, block: bytes) -> CommandTable:
+        """The same with another form and block of a command."""
+        table = self._over(self.places)
+        start, size = self.starts[index], self.forms[self.rows[index]].size
+        table.rows, table._starts = self.rows[:], None
+        table.rows[index] = form
+        table.arena = self.arena[:start] + block + self.arena[start + size :]
+        return table
 
     def with_ids(self, ids: Ids) -> CommandTable:
         """The same commands with other ids of resources."""

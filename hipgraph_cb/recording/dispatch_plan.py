@@ -110,8 +110,7 @@ class DispatchPlan:
 
     def parameter(self, offset: int) -> str:
         """How messages call the parameter at `offset`."""
-        labels = [parameter.label for parameter in self.layout.parameters if parameter.offset == offset]
-        return f"argument {labels[0]}" if labels else f"the argument at byte {offset}"
+        return f"argument {self.layout.label_at(offset)}"
 
 
 def is_plain(value: object) -> bool:

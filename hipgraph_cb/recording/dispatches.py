@@ -10,7 +10,17 @@ from hipgraph_cb.errors import HipGraphError, InvalidArgumentError, OutOfRangeEr
 from hipgraph_cb.recording.commands import DispatchIndirect, Location, Pointers, Range
 from hipgraph_cb.recording.commands.dispatch import COUNTS_ALIGNMENT, COUNTS_SIZE
 from hipgraph_cb.recording.dispatch_plan import DispatchPlan, is_plain
-from hipgraph_cb.recording.forms import WORD, LaunchForm, write_word
+from hipgraph_cb.recording.forms import WORD, write_word
+from hipgraph_cb.recording.launch_form import LaunchForm, shape_targets
+from hipgraph_cb.recording.number_types import NUMBER_TYPES
+from hipgraph_cb.recording.open_numbers import (
+    ArgumentNumbers,
+    OpenShape,
+    is_open,
+    take_arguments,
+    take_constants,
+    take_shape,
+)
 from hipgraph_cb.recording.push_constants import PushedArguments
 from hipgraph_cb.recording.resource_builder import ResourceBuilder
 from hipgraph_cb.recording.validation import check_list, integer, text
@@ -24,6 +34,7 @@ if TYPE_CHECKING:
 Accesses = tuple[tuple[Location, bool, bool], ...]
 PackedShape = tuple[int, int, int, bytes]
 """Workgroup counts, and what else stands in a block for a shape."""
+KNOWN_SHAPE = OpenShape((None, None, None), None)
 
 
 class DispatchMaker:
@@ -50,7 +61,7 @@ class DispatchMaker:
         size: object,
         args: Sequence[object] | None,
         bindings: Sequence[object] | None,
-        constants: Sequence[int] | None,
+        constants: Sequence[Any] | None,
         dynamic_lds: object,
         reads: Sequence[object] | None,
         writes: Sequence[object] | None,
@@ -65,6 +76,11 @@ class DispatchMaker:
             plan = self._plans[export]
         except (KeyError, TypeError):
             plan = self._plan(export)
+        shape: OpenShape | None = None
+        if (workgroup_count.__class__ is not int or dynamic_lds.__class__ is not int) and is_open(
+            workgroup_count, dynamic_lds
+        ):
+            workgroup_count, dynamic_lds, shape = take_shape(self._resources, workgroup_count, dynamic_lds)
         if workgroup_count.__class__ is int and 0 < workgroup_count <= LARGEST_GRID:
             x, y, z = workgroup_count, 1, 1
         else:
@@ -81,6 +97,9 @@ class DispatchMaker:
         rest, most_x, most_y, most_z, taken, _ = accepted
         if x > most_x or y > most_y or z > most_z:
             check_grid((x, y, z), taken, self._limits)
+        if shape is not None:
+            x, y, z = (count if each is None else 0 for count, each in zip((x, y, z), shape.counts, strict=True))
+        numbers: ArgumentNumbers = []
         block = None
         if args is not None and bindings is constants is None:
             try:
@@ -89,15 +108,17 @@ class DispatchMaker:
                 pass  # the rules say what is wrong, if anything is
             form = plan.form
             if block is None:
-                form, block = self._packed(plan, args, (x, y, z, rest))
+                form, block, numbers = self._packed(plan, args, (x, y, z, rest))
             elif form is None:
                 form = self._form(plan, plan.by_value)
         else:
-            packed = self._arguments(plan, args, bindings, constants)
+            packed, numbers = self._arguments(plan, args, bindings, constants)
             form, block = self._placed(plan, packed, (x, y, z, rest))
-        if reads is writes is None:
-            return form, block
-        return self._with_accesses(form, block, self._accesses(reads or (), writes or ()))
+        if not (reads is writes is None):
+            form, block = self._with_accesses(form, block, self._accesses(reads or (), writes or ()))
+        if numbers or shape is not None:
+            return self._with_numbers(form, block, shape or KNOWN_SHAPE, numbers)
+        return form, block
 
     def make_indirect(
         self,
@@ -106,7 +127,7 @@ class DispatchMaker:
         size: object,
         args: Sequence[object] | None,
         bindings: Sequence[object] | None,
-        constants: Sequence[int] | None,
+        constants: Sequence[Any] | None,
         dynamic_lds: object,
         reads: Sequence[object] | None,
         writes: Sequence[object] | None,
@@ -117,14 +138,17 @@ class DispatchMaker:
         _check_lists(args, bindings, reads, writes)
         plan = self._plan(export)
         counts = self._counts(workgroup_count)
+        _, dynamic_lds, shape = take_shape(self._resources, (), dynamic_lds)
         taken, lds = workgroup_size(plan.export, size), integer(dynamic_lds, "dynamic_lds")
         if self._resources.validate:
             plan.check(((1, 1, 1), taken, lds), self._limits)
-        packed = self._arguments(plan, args, bindings, constants)
+        packed, numbers = self._arguments(plan, args, bindings, constants)
         pointers: Pointers = tuple([(offset, self._place(plan, offset, value)) for offset, value in packed.pointers])
         executable = self._resources.executable(plan.executable)
         accesses = self._accesses(reads or (), writes or ())
-        return DispatchIndirect(executable, plan.name, counts, taken, lds, packed.block, pointers, accesses, label)
+        amount = lds if shape.lds is None else shape.lds
+        head = executable, plan.name, counts, taken, amount, packed.block, pointers, accesses
+        return DispatchIndirect(*head, tuple(numbers), label)
 
     def _counts(self, value: object) -> Location:
         """The 12 bytes of workgroup counts."""
@@ -145,8 +169,11 @@ class DispatchMaker:
             return Range(place.resource, place.offset, COUNTS_SIZE)
         return place._replace(length=COUNTS_SIZE)
 
-    def _packed(self, plan: DispatchPlan, values: Sequence[object], shape: PackedShape) -> tuple[int, bytes]:
+    def _packed(
+        self, plan: DispatchPlan, values: Sequence[object], shape: PackedShape
+    ) -> tuple[int, bytes, ArgumentNumbers]:
         """Form and block of arguments in the kernel's own order, of other types than those that came last."""
+        values, numbers = take_arguments(self._resources, plan.layout, values)
         types = tuple(map(type, values))
         known = plan.packers.get(types) or plan.layout.packer(types)
         if known is not None:
@@ -157,29 +184,32 @@ class DispatchMaker:
             except (HipGraphError, *Unpackable):
                 block = None  # said below
             if block is not None:
-                return self._form(plan, plan.by_value), block
+                return self._form(plan, plan.by_value), block, numbers
         packed = plan.layout.pack(values)
         by_value = _by_value(plan, packed)
         if by_value:
             plan.layout.packer(types, by_value)  # for the next one
-        return self._placed(plan, packed, shape)
+        return *self._placed(plan, packed, shape), numbers
 
     def _arguments(
         self,
         plan: DispatchPlan,
         args: Sequence[object] | None,
         bindings: Sequence[object] | None,
-        constants: Sequence[int] | None,
-    ) -> PackedArguments:
-        """What was given, or else pushed, by the rules of the kernel's layout."""
+        constants: Sequence[Any] | None,
+    ) -> tuple[PackedArguments, ArgumentNumbers]:
+        """What was given, or else pushed, by the rules of the kernel's layout; and the numbers in slots among it."""
         packed: PackedArguments
+        numbers: ArgumentNumbers = []
         if args is bindings is constants is None and self.pushed_arguments:
             packed = self.pushed_arguments.pack(plan.layout)
         elif bindings is None and constants is None:
-            packed = plan.layout.pack(() if args is None else args)
+            values, numbers = take_arguments(self._resources, plan.layout, () if args is None else args)
+            packed = plan.layout.pack(values)
         else:
+            constants, numbers = take_constants(self._resources, plan.layout, constants)
             packed = _pack_hal(plan, args, bindings, constants)
-        return packed
+        return packed, numbers
 
     def _placed(self, plan: DispatchPlan, packed: PackedArguments, shape: PackedShape) -> tuple[int, bytes]:
         """Form and block of packed arguments, with the word of each pointer in its place."""
@@ -219,6 +249,15 @@ class DispatchMaker:
         plain: Any = self._table.forms[number]
         form = plain.with_accesses(tuple([(reads, writes) for _, reads, writes in accesses]))
         words = [self._resources.place(place).to_bytes(WORD, "little") for place, _, _ in accesses]
+        return self._table.form(form.key, form), b"".join((block, *words))
+
+    def _with_numbers(self, number: int, block: bytes, shape: OpenShape, numbers: ArgumentNumbers) -> tuple[int, bytes]:
+        """The same with numbers in slots, whose words are at the end."""
+        plain: Any = self._table.forms[number]
+        inside = ((offset, NUMBER_TYPES[each.type].size) for offset, each in numbers)
+        form = plain.with_numbers((*shape_targets(plain.extent, shape.counts, shape.lds), *inside))
+        places = (*shape.numbers, *(each for _, each in numbers))
+        words = [self._resources.number_word(place).to_bytes(WORD, "little") for place in places]
         return self._table.form(form.key, form), b"".join((block, *words))
 
     def _accesses(self, reads: Sequence[object], writes: Sequence[object]) -> tuple[tuple[Location, bool, bool], ...]:
@@ -275,7 +314,7 @@ def _pack_hal(
     plan: DispatchPlan,
     args: Sequence[object] | None,
     bindings: Sequence[object] | None,
-    constants: Sequence[int] | None,
+    constants: Sequence[Any] | None,
 ) -> PackedArguments:
     if args is not None:
         raise InvalidArgumentError(

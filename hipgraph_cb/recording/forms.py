@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from hipgraph_cb.errors import InvalidArgumentError
 from hipgraph_cb.recording.commands import Command, Copy, Dispatch, Fill, Update
-from hipgraph_cb.recording.commands.places import Location
-from hipgraph_cb.recording.commands.types import places, type_of, with_places
+from hipgraph_cb.recording.commands.fields import constant_bytes
+from hipgraph_cb.recording.commands.places import Constant, Place
+from hipgraph_cb.recording.commands.types import numbers, places, type_of, with_numbers, with_places
 from hipgraph_cb.recording.place_table import PlaceTable
 
 if TYPE_CHECKING:
@@ -25,13 +26,17 @@ read_word = struct.Struct("<Q").unpack_from
 write_word = struct.Struct("<Q").pack_into
 
 
+Targets = tuple[tuple[int, int], ...]
+
+
 class Form(Protocol):
     """What is common to commands.
 
     Attributes:
         kind: their type.
         size: bytes of their blocks.
-        relocations: where in a block the words of places stand.
+        relocations: where in a block the words of places are; those of numbers come last.
+        numbers: for each of the last relocations where in the block its number goes, and in how many bytes.
     """
 
     @property
@@ -40,6 +45,8 @@ class Form(Protocol):
     def size(self) -> int: ...
     @property
     def relocations(self) -> tuple[int, ...]: ...
+    @property
+    def numbers(self) -> Targets: ...
 
     def command(self, block: bytes, table: PlaceTable, payloads: Sequence[bytes], label: str | None) -> Command:
         """The command with this block."""
@@ -48,102 +55,33 @@ class Form(Protocol):
         """The form with other ids of resources; the places in blocks are others by themselves."""
 
 
-SHAPE = struct.Struct("<6IQ")
-"""Workgroup count, workgroup size and bytes of dynamic LDS of a dispatch."""
+class FillForm:
+    """Of fills with patterns of one length. A block is the target and the pattern, and the word of a pattern in a slot.
 
-
-class LaunchForm:
-    """Of dispatches of one kernel. A block is the kernarg block, the shape, and words for declared accesses.
-
-    Attributes:
-        executable, export: as in `Dispatch`.
-        kernarg_size: bytes of a whole kernarg block.
-        extent: bytes of it that stand in a block: up to the end of the last argument, in whole words.
-        pointers: where in the kernarg block pointers stand.
-        accesses: for each declared access whether it reads and whether it writes.
+    Args:
+        is_open: whether the pattern is in a slot.
     """
 
-    __slots__ = (
-        "accesses",
-        "executable",
-        "export",
-        "extent",
-        "kernarg_size",
-        "kind",
-        "pointers",
-        "relocations",
-        "size",
-    )
+    __slots__ = ("kind", "length", "numbers", "relocations", "size")
 
-    def __init__(
-        self,
-        executable: int,
-        export: str,
-        kernarg_size: int,
-        extent: int,
-        pointers: tuple[int, ...],
-        accesses: tuple[tuple[bool, bool], ...] = (),
-    ) -> None:
-        self.kind = Dispatch
-        self.executable = executable
-        self.export = export
-        self.kernarg_size = kernarg_size
-        self.extent = extent
-        self.pointers = pointers
-        self.accesses = accesses
-        declared = extent + SHAPE.size
-        self.size = declared + WORD * len(accesses)
-        self.relocations = (*pointers, *range(declared, self.size, WORD))
-
-    @property
-    def key(self) -> tuple[object, ...]:
-        """What tells it from others."""
-        return self.executable, self.export, self.kernarg_size, self.extent, self.pointers, self.accesses
-
-    def command(self, block: bytes, table: PlaceTable, _payloads: Sequence[bytes], label: str | None) -> Any:
-        kernarg = bytearray(block[: self.extent])
-        pointers = []
-        for offset in self.pointers:
-            (number,) = read_word(block, offset)
-            kernarg[offset : offset + WORD] = bytes(WORD)
-            if number:
-                pointers.append((offset, table[number]))
-        declared = self.relocations[len(self.pointers) :]
-        accesses = [
-            (table[read_word(block, offset)[0]], *how) for offset, how in zip(declared, self.accesses, strict=True)
-        ]
-        *sizes, lds = SHAPE.unpack_from(block, self.extent)
-        whole = bytes(kernarg[: self.kernarg_size]).ljust(self.kernarg_size, b"\0")
-        shape = tuple(sizes[:3]), tuple(sizes[3:]), lds
-        return self.kind(self.executable, self.export, *shape, whole, tuple(pointers), tuple(accesses), label)
-
-    def with_ids(self, ids: Ids) -> LaunchForm:
-        facts = self.export, self.kernarg_size, self.extent, self.pointers, self.accesses
-        return LaunchForm(ids[self.executable], *facts)
-
-    def with_accesses(self, accesses: tuple[tuple[bool, bool], ...]) -> LaunchForm:
-        """The same with declared accesses."""
-        facts = self.executable, self.export, self.kernarg_size, self.extent, self.pointers
-        return LaunchForm(*facts, accesses)
-
-
-class FillForm:
-    """Of fills with patterns of one length. A block is the target and the pattern."""
-
-    __slots__ = ("kind", "length")
-    size = 16
-    relocations = (0,)
-
-    def __init__(self, length: int) -> None:
+    def __init__(self, length: int, is_open: bool = False) -> None:
         self.kind = Fill
         self.length = length
+        self.numbers: Targets = ((WORD, length),) if is_open else ()
+        self.relocations = (0, 2 * WORD) if is_open else (0,)
+        self.size = (3 if is_open else 2) * WORD
 
     def command(self, block: bytes, table: PlaceTable, _payloads: Sequence[bytes], label: str | None) -> Any:
-        return self.kind(table[read_word(block)[0]], bytes(block[WORD : WORD + self.length]), label)
+        pattern: Any = bytes(block[WORD : WORD + self.length])
+        if self.numbers:
+            pattern = table[read_word(block, 2 * WORD)[0]]
+            if isinstance(pattern, Constant):
+                pattern = constant_bytes(pattern)
+        return self.kind(table.location(read_word(block)[0]), pattern, label)
 
     @property
     def key(self) -> tuple[object, ...]:
-        return self.kind, self.length
+        return self.kind, self.length, self.numbers
 
     def with_ids(self, _ids: Ids) -> FillForm:
         return self
@@ -155,12 +93,13 @@ class UpdateForm:
     __slots__ = ("kind",)
     size = 16
     relocations = (0,)
+    numbers: Targets = ()
 
     def __init__(self) -> None:
         self.kind = Update
 
     def command(self, block: bytes, table: PlaceTable, payloads: Sequence[bytes], label: str | None) -> Any:
-        return self.kind(table[read_word(block)[0]], payloads[read_word(block, WORD)[0]], label)
+        return self.kind(table.location(read_word(block)[0]), payloads[read_word(block, WORD)[0]], label)
 
     @property
     def key(self) -> tuple[object, ...]:
@@ -176,12 +115,13 @@ class CopyForm:
     __slots__ = ("kind",)
     size = 16
     relocations = (0, 8)
+    numbers: Targets = ()
 
     def __init__(self) -> None:
         self.kind = Copy
 
     def command(self, block: bytes, table: PlaceTable, _payloads: Sequence[bytes], label: str | None) -> Any:
-        return self.kind(table[read_word(block)[0]], table[read_word(block, WORD)[0]], label)
+        return self.kind(table.location(read_word(block)[0]), table.location(read_word(block, WORD)[0]), label)
 
     @property
     def key(self) -> tuple[object, ...]:
@@ -192,19 +132,27 @@ class CopyForm:
 
 
 class GenericForm:
-    """Of one command of any type: all but its places and its label. A block is the words of its places, in order."""
+    """Of one command of any type: all but its places, its numbers in slots and its label.
+
+    A block is the words of these, in order; the numbers are written nowhere.
+    """
 
     __slots__ = ("_command", "kind", "relocations", "size")
+    numbers: Targets = ()
 
     def __init__(self, command: Any) -> None:
         self._command = command._replace(label=None)
         self.kind = type(command)
-        self.size = WORD * sum(1 for _ in places(command))
+        self.size = WORD * len(relocated(command))
         self.relocations = tuple(range(0, self.size, WORD))
 
     def command(self, block: bytes, table: PlaceTable, _payloads: Sequence[bytes], label: str | None) -> Any:
         words = iter(struct.unpack(f"<{self.size // WORD}Q", block))
-        placed = with_places(self._command, lambda _place: table[next(words)])
+
+        def at(_place: Place) -> Place:
+            return table[next(words)]
+
+        placed = with_numbers(with_places(self._command, at), at)
         return placed if label is None else placed._replace(label=label)
 
     def with_ids(self, ids: Ids) -> GenericForm:
@@ -214,31 +162,18 @@ class GenericForm:
 
 
 FILL_FORMS = {length: FillForm(length) for length in (1, 2, 4)}
+OPEN_FILL_FORMS = {length: FillForm(length, is_open=True) for length in FILL_FORMS}
+"""With the pattern in a slot."""
 UPDATE_FORM = UpdateForm()
 COPY_FORM = CopyForm()
 
 
-def launch_form_of(command: Any) -> tuple[LaunchForm, bytes] | None:
-    """The form of a dispatch, and its block with zeros for all words; None where its pointers could not be told from
-    its other bytes, or its numbers are none of a launch."""
-    offsets = [offset for offset, _ in command.pointers]
-    kernarg: bytes = command.kernarg
-    end = 0
-    for offset in offsets:
-        if offset < end or kernarg[offset : offset + WORD] != bytes(WORD):
-            return None
-        end = offset + WORD
-    extent = -(-max(len(kernarg.rstrip(b"\0")), end) // WORD) * WORD
-    try:
-        shape = SHAPE.pack(*command.workgroup_count, *command.workgroup_size, command.dynamic_lds)
-    except struct.error:
-        return None
-    flags = tuple([(reads, writes) for _, reads, writes in command.accesses])
-    form = LaunchForm(command.executable, command.export, len(kernarg), extent, tuple(offsets), flags)
-    return form, (kernarg[:extent].ljust(extent, b"\0") + shape).ljust(form.size, b"\0")
+def relocated(command: Any) -> list[Place]:
+    """What the words in a command's block lead to, in order."""
+    return [*places(command), *numbers(command)]
 
 
-def words_into(block: bytearray, form: Form, named: Sequence[Location], table: PlaceTable) -> None:
+def words_into(block: bytearray, form: Form, named: Sequence[Place], table: PlaceTable) -> None:
     """Write the words of places into a block, which are entered into the table."""
     for offset, place in zip(form.relocations, named, strict=True):
         write_word(block, offset, table.add(place))

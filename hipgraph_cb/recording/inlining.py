@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from hipgraph_cb.recording.commands import ExecuteCommands, Location
-from hipgraph_cb.recording.commands.execute import substitute
+from hipgraph_cb.recording.commands import ExecuteCommands, Place
+from hipgraph_cb.recording.commands.execute import substitute_any
 from hipgraph_cb.recording.recording import Recording
 
 
@@ -11,9 +11,8 @@ def inlined(recording: Recording, command: ExecuteCommands) -> Recording:
     """What `command` of `recording` runs, with everything that stands for the slots in their place."""
     nested = recording.resources.recordings[command.recording].recording
 
-    def at(place: Location) -> Location:
-        # Every slot that a command uses is bound; only those that nobody uses are not.
-        return substitute(command, place) or place
+    def at(place: Place) -> Place:
+        return substitute_any(command, place)
 
     return Recording(
         nested.table.with_places(nested.table.places.replaced(at)),
@@ -23,4 +22,5 @@ def inlined(recording: Recording, command: ExecuteCommands) -> Recording:
         label=nested.label,
         groups=nested.groups,
         dependencies=nested.dependencies,
+        slot_names=recording.slot_names,
     )

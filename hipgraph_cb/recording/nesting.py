@@ -6,8 +6,8 @@ holds everything that has to be there, and what both touch has one id.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 from hipgraph_cb.errors import (
     HipGraphError,
@@ -16,18 +16,24 @@ from hipgraph_cb.errors import (
     OutOfRangeError,
     ResourceExhaustedError,
 )
-from hipgraph_cb.recording.bindings import BoundRange, check_bound
-from hipgraph_cb.recording.commands import ExecuteCommands, Location, Range, SlotRange
+from hipgraph_cb.recording.binding_table import BoundRange
+from hipgraph_cb.recording.bindings import check_bound, check_complete, check_number, entries_by_index
+from hipgraph_cb.recording.commands import Constant, ExecuteCommands, Place, Range, SlotRange
+from hipgraph_cb.recording.number_types import bits_of
 from hipgraph_cb.recording.recording import Recording
 from hipgraph_cb.recording.resource_builder import ResourceBuilder
+from hipgraph_cb.recording.resources import Slot
 from hipgraph_cb.recording.validation import check_list, text
+
+if TYPE_CHECKING:
+    from hipgraph_cb.code_object.limits import DeviceLimits
 
 DEEPEST_NESTING = 16
 """Recordings within recordings: the drivers below recurse, and nobody has come near."""
 
 
 def make_execute(
-    resources: ResourceBuilder, recording: object, bindings: Sequence[object] | None, label: str | None
+    resources: ResourceBuilder, recording: object, bindings: Any, label: str | None
 ) -> ExecuteCommands | None:
     """See `CommandBuffer.execute_commands`."""
     text(label)
@@ -49,14 +55,17 @@ def make_execute(
     return ExecuteCommands(entry.id, _bind(resources, entry.recording, bindings), label)
 
 
-def _bind(
-    resources: ResourceBuilder, nested: Recording, bindings: Sequence[object] | None
-) -> tuple[Location | None, ...]:
-    """The places that stand for the slots of the nested recording, checked as far as they are known."""
-    if bindings is not None:
-        check_list(bindings, "bindings", "buffers, views and slots")
+def _bind(resources: ResourceBuilder, nested: Recording, bindings: Any) -> tuple[Place | None, ...]:
+    """The places and numbers in the slots of the nested recording, checked as far as they are known."""
     uses = nested.slots
-    given = () if bindings is None else bindings
+    if isinstance(bindings, Mapping):
+        found = entries_by_index(nested, bindings)
+        check_complete(nested, found)
+        given: Sequence[object] = [found.get(slot) for slot in range(len(uses))]
+    else:
+        if bindings is not None:
+            check_list(bindings, "bindings", "buffers, views and slots")
+        given = () if bindings is None else bindings
     if len(given) < len(uses):
         raise (OutOfRangeError if given else InvalidArgumentError)(
             "execute_commands: the nested recording uses more slots than are bound",
@@ -65,19 +74,35 @@ def _bind(
             next_step="pass bindings=[...], with buffers, views or slots of this command buffer",
         )
     places = [
-        resources.locate(value, f"the binding of slot {slot}") if use.commands else None
+        _place_in(resources, nested, slot, value) if use.commands else None
         for slot, (use, value) in enumerate(zip(uses, given, strict=False))
     ]
     if resources.validate:
-        check_places(nested, places, resources.entries)
+        check_places(nested, places, resources.entries, resources.limits)
     return tuple(places)
 
 
-def check_places(nested: Recording, places: Sequence[Location | None], entries: Any) -> None:
-    """Refuse places that cannot stand for the slots of a nested recording, as far as they are known.
+def _place_in(resources: ResourceBuilder, nested: Recording, slot: int, value: object) -> Place:
+    """What a slot of the nested recording is given."""
+    use = nested.slots[slot]
+    if use.type is None:
+        return resources.locate(value, f"the binding of slot {slot}")
+    if isinstance(value, Slot) and value.type == use.type:
+        return resources.number(value)
+    found = f"a slot of type {value.type or 'memory'}" if isinstance(value, Slot) else None
+    try:
+        return Constant(bits_of(value, use.type), use.type)
+    except HipGraphError as error:
+        error.found = found or error.found
+        raise error.located(f"the binding of {nested.describe_slot(slot)}, as {use.role}") from None
+
+
+def check_places(nested: Recording, places: Sequence[Place | None], entries: Any, limits: DeviceLimits | None) -> None:
+    """Refuse places and numbers that cannot be in the slots of a nested recording, as far as they are known.
 
     Args:
         entries: the resources of the outer recording, by id; the nested one has the same entries.
+        limits: what the device can run, where it is known.
     """
     known = {
         slot: BoundRange(entries[place.resource], place.offset, place.length)
@@ -88,6 +113,8 @@ def check_places(nested: Recording, places: Sequence[Location | None], entries: 
     for slot, place in enumerate(places):
         if isinstance(place, SlotRange):
             _check_slot(nested, slot, place)
+        elif isinstance(place, Constant):
+            check_number(nested, nested.slots[slot], place, limits)
 
 
 def _check_slot(nested: Recording, slot: int, place: SlotRange) -> None:
@@ -149,4 +176,5 @@ def _with_ids(resources: ResourceBuilder, nested: Recording, ids: dict[int, int]
         label=nested.label,
         groups=nested.groups,
         dependencies=nested.dependencies,
+        slot_names=nested.slot_names,
     )

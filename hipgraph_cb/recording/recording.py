@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, overload
 
 from hipgraph_cb.cached import cached_property
 from hipgraph_cb.errors import InvalidArgumentError, NoSuchIndexError, OutOfRangeError
 from hipgraph_cb.recording import formats
 from hipgraph_cb.recording.aliasing import touched
-from hipgraph_cb.recording.bindings import SlotUse, slot_uses
 from hipgraph_cb.recording.command_table import CommandTable
-from hipgraph_cb.recording.commands import Command, Location, Range, SlotRange, content
+from hipgraph_cb.recording.commands import Command, Constant, Place, Range, SlotNumber, SlotRange, content
 from hipgraph_cb.recording.dependencies import (
     Dependencies,
     JoinPolicy,
@@ -24,8 +24,11 @@ from hipgraph_cb.recording.dependencies import (
 )
 from hipgraph_cb.recording.events import NO_EVENTS, EventUse, event_use
 from hipgraph_cb.recording.groups import Group, paths
+from hipgraph_cb.recording.number_types import value_of
 from hipgraph_cb.recording.resources import ResourceTable
+from hipgraph_cb.recording.slot_uses import SlotUse, slot_uses
 from hipgraph_cb.recording.validation import integer
+from hipgraph_cb.visible import visible
 
 if TYPE_CHECKING:
     import os
@@ -53,6 +56,7 @@ class Recording(Sequence[Command]):
         binding_capacity: entries of the binding table that slots may refer to.
         label: the caller's name for it.
         groups: the debug groups, outer before inner; like labels they do not count for equality.
+        slot_names: by index, of the slots that have a name; they do not count for equality either.
     """
 
     def __init__(
@@ -66,6 +70,7 @@ class Recording(Sequence[Command]):
         groups: Sequence[Group] = (),
         dependencies: Dependencies | None = None,
         numbered_from: int = 0,
+        slot_names: Mapping[int, str] | None = None,
     ) -> None:
         self.table = commands if isinstance(commands, CommandTable) else CommandTable(commands)
         self.layer_starts = tuple(layer_starts) or ((0,) if len(self.table) else ())
@@ -75,6 +80,7 @@ class Recording(Sequence[Command]):
         self.label = label
         self.groups = tuple(groups)
         self.numbered_from = numbered_from
+        self.slot_names: Mapping[int, str] = MappingProxyType(dict(slot_names or {}))
         self._frozen = True
 
     def __setattr__(self, name: str, value: Any) -> None:
@@ -214,14 +220,24 @@ class Recording(Sequence[Command]):
         groups = self.group_paths[index] if self.groups else ()
         return command_place(self.numbered_from + index, self.table.labels.get(index), groups, self.label)
 
-    def describe_place(self, place: Location) -> str:
-        """How messages and exports call a place: its name and `[start:end]`, with no end where a binding sets it.
+    def describe_slot(self, slot: int) -> str:
+        """How messages and exports call a slot."""
+        name = self.slot_names.get(slot)
+        return f"slot {slot}" if name is None else f"slot {slot} `{visible(name)}`"
+
+    def describe_place(self, place: Place) -> str:
+        """How messages and exports call a place: its name and `[start:end]`, with no end where a binding sets it; for
+        a number its value or slot, and its type.
 
         Raises:
             InvalidArgumentError: no place, or one in a buffer that the recording does not have.
         """
+        if isinstance(place, Constant):
+            return f"{value_of(*place)}: {place.type}"
+        if isinstance(place, SlotNumber):
+            return f"{self.describe_slot(place.slot)}: {place.type}"
         if isinstance(place, SlotRange):
-            name = f"slot {place.slot}"
+            name = self.describe_slot(place.slot)
         elif isinstance(place, Range) and place.resource in self.resources.buffers:
             name = self.resources.buffers[place.resource].name
         else:
@@ -365,6 +381,13 @@ def with_commands(recording: Recording, commands: Sequence[Command]) -> Recordin
     return _changed(recording, commands=commands)
 
 
+def with_table(
+    recording: Recording, table: CommandTable, resources: ResourceTable, slot_names: Mapping[int, str]
+) -> Recording:
+    """The recording with other commands and resources, in the same layers and groups."""
+    return _changed(recording, commands=table, resources=resources, slot_names=slot_names)
+
+
 def with_dependencies(recording: Recording, dependencies: Dependencies) -> Recording:
     """The same commands with dependencies of their own instead of layers."""
     return _changed(recording, layer_starts=range(len(recording)), dependencies=dependencies)
@@ -381,6 +404,7 @@ def _changed(recording: Recording, **changes: Any) -> Recording:
         "groups": recording.groups,
         "dependencies": recording.dependencies,
         "numbered_from": recording.numbered_from,
+        "slot_names": recording.slot_names,
     }
     return Recording(**{**facts, **changes})
 

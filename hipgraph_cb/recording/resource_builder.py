@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any, Protocol, get_args
 
 from hipgraph_cb.errors import InvalidArgumentError
-from hipgraph_cb.recording.commands import Location, Range, SlotRange
+from hipgraph_cb.recording.commands import Location, Place, Range, SlotNumber, SlotRange
 from hipgraph_cb.recording.resources import (
     BufferEntry,
     Entry,
@@ -16,9 +16,11 @@ from hipgraph_cb.recording.resources import (
     ResourceTable,
     Slot,
 )
-from hipgraph_cb.recording.validation import check_open, check_owner, check_slot, check_within, integer
+from hipgraph_cb.recording.slot_table import SlotTable
+from hipgraph_cb.recording.validation import check_open, check_owner, check_within, integer
 
 if TYPE_CHECKING:
+    from hipgraph_cb.code_object.limits import DeviceLimits
     from hipgraph_cb.recording.command_table import CommandTable
     from hipgraph_cb.recording.recording import Recording
 
@@ -46,13 +48,14 @@ class ResourceBuilder(dict["object | None", int]):
 
     Attributes:
         owner: the device that everything must belong to, or None.
-        binding_capacity: slots must lie below it.
         validate: whether ranges are checked.
         places: what the words in blocks stand for.
         ids: of every known object, by its identity.
         entries: what was collected, by id.
         objects: the live object of each entry.
         caches: what others know by the identities of collected objects; emptied when one is forgotten.
+        slots: what the calls say of slots.
+        limits: what the device can run; None where it is not known.
     """
 
     __slots__ = (
@@ -61,24 +64,33 @@ class ResourceBuilder(dict["object | None", int]):
         "_mark",
         "_marked",
         "_rows",
-        "binding_capacity",
+        "_unused",
         "caches",
         "entries",
         "ids",
+        "limits",
         "objects",
         "owner",
         "places",
+        "slots",
         "validate",
     )
 
     def __init__(
-        self, table: CommandTable, *, owner: object = None, binding_capacity: int = 0, validate: bool = True
+        self,
+        table: CommandTable,
+        *,
+        owner: object = None,
+        binding_capacity: int = 0,
+        validate: bool = True,
+        limits: DeviceLimits | None = None,
     ) -> None:
         self._rows = table.rows
         self.places = table.places
         self._forget_words()
         self.owner = owner
-        self.binding_capacity = binding_capacity
+        self.slots = SlotTable(binding_capacity)
+        self.limits = limits
         self.validate = validate
         self.entries: list[Entry] = []
         self.objects: list[Any] = []
@@ -87,24 +99,74 @@ class ResourceBuilder(dict["object | None", int]):
         self._has_imports = False
         self._imports: dict[int, tuple[object, Range]] = {}
         self._marked = -1
-        self._mark = 0, 0
+        self._mark = 0, 0, 0
+        self._unused: frozenset[int] = frozenset()
 
-    def place(self, place: Location) -> int:
-        """The word of a place."""
+    @classmethod
+    def resumed(
+        cls,
+        table: CommandTable,
+        recording: Recording,
+        objects: Mapping[int, Any],
+        owner: object,
+        limits: DeviceLimits | None,
+    ) -> ResourceBuilder:
+        """A builder that goes on where a recording has ended.
+
+        Args:
+            table: a copy of its commands.
+            objects: what its resources are.
+        """
+        builder = cls(table, owner=owner, limits=limits)
+        builder.slots = SlotTable.of(recording)
+        resources = recording.resources
+        known: dict[int, Entry] = {
+            **resources.buffers,
+            **resources.executables,
+            **resources.events,
+            **resources.recordings,
+        }
+        for number in range(max(known, default=-1) + 1):
+            entry, value = known.get(number), objects.get(number)
+            builder.entries.append(entry or EventEntry(number, None))
+            builder.objects.append(value)
+            if value is not None:
+                builder.ids[id(value)] = number
+            builder._has_imports = builder._has_imports or getattr(value, "is_imported", False)
+        builder._unused = frozenset(range(len(builder.entries))) - known.keys()
+        return builder
+
+    @property
+    def binding_capacity(self) -> int:
+        """Slots are below it."""
+        return self.slots.capacity
+
+    def place(self, place: Place) -> int:
+        """The word of a place or a number."""
         if self._marked != len(self._rows):
             self._before_adding()
         return self.places.add(place)
 
+    def number_word(self, number: SlotNumber) -> int:
+        """The word of a number in a slot, found or made."""
+        word = self.get(number)
+        if word is None:
+            word = self.place(number)
+            if len(self) < MOST_REMEMBERED:
+                self[number] = word
+        return word
+
     def _before_adding(self) -> None:
         """Remember what there was before the command that is being made now."""
         self._marked = len(self._rows)
-        self._mark = len(self.entries), len(self.places)
+        self._mark = len(self.entries), len(self.places), len(self.slots)
 
     def rollback(self) -> None:
         """Forget everything that was collected for a command that is not recorded."""
         if self._marked != len(self._rows):
             return
-        entries, places = self._mark
+        entries, places, slots = self._mark
+        self.slots.truncate(slots)
         if len(self.places) > places:
             self._forget_words()
             self.places.truncate(places)
@@ -136,7 +198,7 @@ class ResourceBuilder(dict["object | None", int]):
 
     def table(self) -> ResourceTable:
         """What was collected, as a value."""
-        return self.part(range(len(self.entries)))
+        return self.part(each for each in range(len(self.entries)) if each not in self._unused)
 
     def part(self, ids: Iterable[int]) -> ResourceTable:
         """What was collected under some of the ids, as a value."""
@@ -145,7 +207,8 @@ class ResourceBuilder(dict["object | None", int]):
         for each in ids:
             entry = self.entries[each]
             chosen[type(entry)][each] = entry
-            bound[each] = self.objects[each]
+            if self.objects[each] is not None:
+                bound[each] = self.objects[each]
         return ResourceTable(
             buffers=chosen[BufferEntry],
             executables=chosen[ExecutableEntry],
@@ -174,7 +237,13 @@ class ResourceBuilder(dict["object | None", int]):
             FailedPreconditionError: a closed buffer.
         """
         if isinstance(value, Slot):
-            check_slot(value.index, self.binding_capacity)
+            if value.type is not None:
+                raise InvalidArgumentError(
+                    f"{name} is no device memory",
+                    found=f"slot {value.index} for a number of type {value.type}",
+                    allowed=BUFFER_KINDS,
+                )
+            self._enter(value)
             return SlotRange(value.index, value.offset, value.length)
         try:
             buffer = value.buffer
@@ -197,6 +266,16 @@ class ResourceBuilder(dict["object | None", int]):
             offset, length = integer(offset, f"offset of {name}"), integer(length, f"length of {name}")
             check_within(offset, length, entry.size, entry.name)
         return Range(entry.id, offset, length)
+
+    def number(self, slot: Slot) -> SlotNumber:
+        """The number that a slot with a type is for. Raises what `SlotTable.enter` raises."""
+        self._enter(slot)
+        return SlotNumber(slot.index, slot.type)
+
+    def _enter(self, slot: Slot) -> None:
+        if self._marked != len(self._rows):
+            self._before_adding()
+        self.slots.enter(slot)
 
     def _foreign(self, value: Any) -> Range | None:
         """Where memory lies that another library owns, imported at its first use; None where `value` is none."""

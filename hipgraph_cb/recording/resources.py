@@ -12,7 +12,8 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from hipgraph_cb.errors import InvalidArgumentError, NotFoundError, OutOfRangeError
-from hipgraph_cb.recording.validation import integer
+from hipgraph_cb.recording.number_types import type_name
+from hipgraph_cb.recording.validation import integer, text
 from hipgraph_cb.visible import visible
 
 if TYPE_CHECKING:
@@ -62,27 +63,41 @@ class ExportLike(Protocol):
 
 @dataclass(frozen=True)
 class Slot:
-    """A place in the binding table, to stand where a buffer stands in a command.
+    """A place in the binding table, given where a command takes memory, or with a `type` where it takes a number.
 
     Attributes:
         index: position in the table that is given at replay.
         offset: bytes to skip in what the table holds there.
         length: bytes used; None is everything from `offset` on.
+        type: of a number: "u8" to "u64", "i8" to "i64", "f16", "f32" or "f64"; also NumPy's types, such as
+            `numpy.uint32`. None for memory. A number has neither offset nor length.
+        name: what a replay may call it, instead of the index.
 
     Raises:
-        InvalidArgumentError: a value that is not a whole number.
+        InvalidArgumentError: a value that is not a whole number, no such type, or a part of a number.
         OutOfRangeError: a negative value.
     """
 
     index: int
     offset: int = 0
     length: int | None = None
+    type: Any = None
+    name: str | None = None
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "index", integer(self.index, "slot index"))
         object.__setattr__(self, "offset", integer(self.offset, "slot offset"))
         if self.length is not None:
             object.__setattr__(self, "length", integer(self.length, "slot length"))
+        text(self.name, "slot name")
+        if self.type is not None:
+            object.__setattr__(self, "type", type_name(self.type))
+            if self.offset or self.length is not None:
+                raise InvalidArgumentError(
+                    f"slot {self.index} holds a number, which has no parts",
+                    found=f"type {self.type}, offset {self.offset}, length {self.length}",
+                    next_step="leave offset and length out, or the type",
+                )
 
 
 class EventLike(Protocol):

@@ -12,7 +12,9 @@ from hipgraph_cb.errors import HipGraphError, InvalidArgumentError, ResourceExha
 from hipgraph_cb.recording.command_table import CommandTable
 from hipgraph_cb.recording.commands import Location, Range, SlotRange
 from hipgraph_cb.recording.commands.fill import LONGEST_FILL
-from hipgraph_cb.recording.forms import COPY_FORM, FILL_FORMS, UPDATE_FORM
+from hipgraph_cb.recording.forms import COPY_FORM, FILL_FORMS, OPEN_FILL_FORMS, UPDATE_FORM
+from hipgraph_cb.recording.number_types import NUMBER_TYPES
+from hipgraph_cb.recording.open_numbers import is_number, take_pattern
 from hipgraph_cb.recording.place_table import KIND_BITS
 from hipgraph_cb.recording.resource_builder import ResourceBuilder
 from hipgraph_cb.recording.validation import (
@@ -38,13 +40,14 @@ _pack_words = struct.Struct("<QQ").pack
 class TransferMaker:
     """Makes the fills, updates and copies of one command buffer."""
 
-    __slots__ = ("_copies", "_fills", "_places", "_resources", "_table", "_updates")
+    __slots__ = ("_copies", "_fills", "_open_fills", "_places", "_resources", "_table", "_updates")
 
     def __init__(self, resources: ResourceBuilder, table: CommandTable) -> None:
         self._resources = resources
         self._table = table
         self._places = table.places
         self._fills = {length: table.form(form.key, form) for length, form in FILL_FORMS.items()}
+        self._open_fills = {length: table.form(form.key, form) for length, form in OPEN_FILL_FORMS.items()}
         self._updates = table.form(UPDATE_FORM.key, UPDATE_FORM)
         self._copies = table.form(COPY_FORM.key, COPY_FORM)
 
@@ -60,7 +63,12 @@ class TransferMaker:
         """See `CommandBuffer.fill_buffer`."""
         if label is not None:
             text(label)
-        data = pattern_bytes(pattern, pattern_length)
+        number = None
+        if is_number(pattern):
+            number = take_pattern(self._resources, pattern, pattern_length, LONGEST_FILL)  # type: ignore[arg-type]
+            data = bytes(NUMBER_TYPES[number.type].size)
+        else:
+            data = pattern_bytes(pattern, pattern_length)
         try:
             word = self._resources[target]
         except (HipGraphError, TypeError):
@@ -73,11 +81,15 @@ class TransferMaker:
         size = len(data)
         if (places.offsets[word] % size or places.lengths[word] % size) and self._resources.validate:
             check_pattern_fit(places.offsets[word], places.lengths[word], size)
+        if number is not None:
+            return self._open_fills[size], _pack_fill(word, data) + self._resources.number_word(number).to_bytes(
+                8, "little"
+            )
         if size <= LONGEST_FILL:
             return self._fills[size], _pack_fill(word, data)
         short = _shorter(data)
         if short is None:
-            return self._update(word, _repeated(places[word], data))
+            return self._update(word, _repeated(places.location(word), data))
         return self._fills[len(short)], _pack_fill(word, short)
 
     def discard(self, target: object, offset: object, length: object, _label: str | None) -> None:
@@ -115,13 +127,15 @@ class TransferMaker:
         if not (is_whole and length is None and size and size == places.lengths[second]):
             if length is None:
                 start = integer(source_offset, "source_offset"), integer(target_offset, "target_offset")
-                length = _common_length(_rest(places[first], start[0]), _rest(places[second], start[1]))
+                length = _common_length(
+                    _rest(places.location(first), start[0]), _rest(places.location(second), start[1])
+                )
             origin = self._narrow(first, source_offset, length, "source_offset")
             place = self._narrow(second, target_offset, length, "target_offset")
             if not (origin and place):
                 return None
         if places.owners[origin] >> KIND_BITS == places.owners[place] >> KIND_BITS and resources.validate:
-            self._check_apart(places[origin], places[place])
+            self._check_apart(places.location(origin), places.location(place))
         return self._copies, _pack_words(origin, place)
 
     def _check_apart(self, origin: Location, place: Location) -> None:
@@ -153,7 +167,7 @@ class TransferMaker:
             and (length is None or (length.__class__ is int and length == size))
         ):
             return word
-        place = narrow(self._resources, self._places[word], offset, length, name)
+        place = narrow(self._resources, self._places.location(word), offset, length, name)
         return 0 if place is None else self._resources.place(place)
 
 

@@ -121,6 +121,17 @@ def check_grid(count: Dimensions, size: Dimensions, limits: DeviceLimits | None)
         )
 
 
+def check_count(name: str, workgroups: int, extent: int, limits: DeviceLimits | None) -> None:
+    """The same for one dimension, whose number may be negative; `extent`: work-items of a workgroup in it."""
+    largest = largest_grid(limits)
+    if not 0 <= workgroups * extent <= largest:
+        raise OutOfRangeError(
+            f"the grid is too large in {name[-1]}" if workgroups > 0 else f"{name} is negative",
+            found=f"{workgroups} workgroups of {extent} = {workgroups * extent} work-items",
+            allowed=f"{largest} work-items, that is {largest // extent} such workgroups",
+        )
+
+
 def largest_grid(limits: DeviceLimits | None) -> int:
     """Work-items of a grid in one dimension, at most."""
     return LARGEST_GRID if limits is None else min(LARGEST_GRID, limits.max_grid_size)
@@ -128,12 +139,16 @@ def largest_grid(limits: DeviceLimits | None) -> int:
 
 def check_lds(export: VerifiedExport, dynamic: int, limits: DeviceLimits | None) -> None:
     """Refuse more LDS per workgroup, declared by the kernel and asked for by the dispatch, than the device has."""
-    if limits is None:
-        return
-    declared = export.group_segment_size
-    if declared + dynamic > limits.max_lds:
+    check_lds_amount(export.name, export.group_segment_size, dynamic, limits)
+
+
+def check_lds_amount(kernel: str, declared: int, dynamic: int, limits: DeviceLimits | None) -> None:
+    """The same for a kernel by its name."""
+    if dynamic < 0:
+        raise OutOfRangeError("dynamic_lds is negative", found=str(dynamic), allowed="0 or more")
+    if limits is not None and declared + dynamic > limits.max_lds:
         raise OutOfRangeError(
-            f"kernel `{export.name}` needs more LDS than the device has",
+            f"kernel `{kernel}` needs more LDS than the device has",
             found=f"{declared} bytes declared + {dynamic} bytes dynamic_lds = {declared + dynamic}",
             allowed=f"{limits.max_lds} bytes per workgroup",
         )

@@ -8,7 +8,7 @@ import pytest
 
 from hipgraph_cb.backend.arena import Arena, PlaceExtents, Ragged
 from hipgraph_cb.errors import OutOfRangeError
-from hipgraph_cb.recording.bindings import BoundRange
+from hipgraph_cb.recording.binding_table import BoundRange
 from hipgraph_cb.recording.command_table import CommandTable
 from hipgraph_cb.recording.commands import Copy, Dispatch, Fill, Range, SlotRange
 

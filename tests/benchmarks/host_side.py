@@ -98,7 +98,7 @@ class Bench:
 def measure(device: Any) -> list[Figure]:
     bench = Bench(device)
     rows = [row for name in WORKLOADS for length in LENGTHS for row in record_and_lower(bench, name, length)]
-    return [*rows, *memory(bench), *replay(bench), *rebind(bench)]
+    return [*rows, *memory(bench), *replay(bench), *rebind(bench), *renumber(bench)]
 
 
 def record_and_lower(bench: Bench, name: str, length: int) -> list[Figure]:
@@ -165,6 +165,33 @@ def rebind(bench: Bench) -> list[Figure]:
                 row = row._replace(ratio=seconds / setter, unit="the setter alone", hold="1.5")
             figures.append(row)
     return figures
+
+
+def renumber(bench: Bench) -> list[Figure]:
+    """One number in a slot, an argument of 1 000 dispatches, given another value; beside the setter alone."""
+    with bench.device.command_buffer(binding_capacity=1, join="edges") as cb:
+        for layer in bench.calls(decode_step(REBOUND)):
+            for kernel, count, size, args in layer:
+                cb.dispatch(kernel, count, size, args=_with_slot(kernel, args))
+            cb.execution_barrier()
+
+    def renumbers() -> None:
+        for step in range(REBINDS):
+            cb.replay(bindings={0: step})
+
+    users = len(cb.recording.slots[0].commands)
+    medians = interleaved_medians({"renumber": renumbers, "set": _setters(bench)}, REBINDS, clock=time.process_time)
+    seconds, setter = medians["renumber"] / users, medians["set"] / REBOUND
+    what = f"a number in a slot for each of {users} dispatches"
+    return [Figure(what, seconds, seconds / setter, "the setter alone", "1.5")]
+
+
+def _with_slot(kernel: Any, args: list[Any]) -> list[Any]:
+    """The arguments with the slot for the first 32-bit number that is no float."""
+    for index, parameter in enumerate(kernel.parameters):
+        if parameter.size == 4 and parameter.type_name != "float":
+            return [*args[:index], Slot(0, type="u32"), *args[index + 1 :]]
+    return args
 
 
 def _setters(bench: Bench) -> Callable[[], None]:

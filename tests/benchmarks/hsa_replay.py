@@ -21,7 +21,7 @@ from hipgraph_cb.hsa.executable import KernelCode
 from hipgraph_cb.hsa.instances import Instances
 from hipgraph_cb.hsa.lowering import Surroundings, lower
 from hipgraph_cb.hsa.ring import Feeder, Ring
-from hipgraph_cb.recording.bindings import BoundRange
+from hipgraph_cb.recording.binding_table import BoundRange
 from hipgraph_cb.recording.command_buffer import CommandBuffer
 from hipgraph_cb.recording.resources import Slot
 from hipgraph_cb.runtime.executable import Export

@@ -163,6 +163,29 @@ def test_slots_take_their_contents_from_files(device, tmp_path, capsys):
     capsys.readouterr()
 
 
+def test_slots_for_numbers_take_their_values_by_name_or_from_the_file(device, tmp_path, capsys):
+    kernels = device.load(KERNELS)
+    x, y = device.from_host(np.array([1, 2, 3, 4], np.uint32), label="x"), device.from_host(bytes(16), label="y")
+    with device.command_buffer(binding_capacity=3) as cb:
+        scale, add = Slot(0, type="u32", name="scale"), Slot(1, type="u32")
+        cb.dispatch(kernels["scale_and_offset"], 1, args=[x, y, scale, add], label="scaled")
+    path = tmp_path / "numbers.hgcb"
+    contents = {"x": np.array([1, 2, 3, 4], np.uint32), Slot(1): np.uint32(5)}
+    cb.recording.save(path, contents=contents, expected={"y": np.array([15, 25, 35, 45], np.uint32)})
+    assert main(["replay", str(path), "--verify"]) == 2
+    assert capsys.readouterr().err == (
+        "hipgraph-cb replay: nothing is bound to slot 0 `scale`\n"
+        "  where: first used by command 0 'scaled', as argument arg2: uint\n"
+        "  allowed: a number of type u32\n"
+        "  next: give it: --bind scale=VALUE\n"
+    )
+    assert main(["replay", str(path), "--verify", "--bind", "scale=10"]) == 0
+    assert main(["replay", str(path), "--verify", "--bind", "0=0xa", "--bind", "1=6"]) == 1
+    for wrong in ("scale=ten", "scale=-1", "nobody=1", "2=1"):
+        assert main(["replay", str(path), "--bind", wrong]) == 2
+    capsys.readouterr()
+
+
 def test_check_names_the_first_command_that_wrote_nan(device, tmp_path, capsys):
     kernels = device.load(KERNELS)
     x = device.from_host(np.array([0, 1, 2, 3], np.float32), label="x")
@@ -185,7 +208,7 @@ def test_what_cannot_be_replayed_is_status_2_without_a_traceback(words, capsys):
     assert capsys.readouterr().err.startswith("hipgraph-cb replay: ")
 
 
-@pytest.mark.parametrize("words", [["--bind", "x=y"], ["--bind", "1"], ["--times", "0"], ["--replace-kernel", "x"]])
+@pytest.mark.parametrize("words", [["--bind", "x="], ["--bind", "1"], ["--times", "0"], ["--replace-kernel", "x"]])
 def test_a_malformed_option_is_a_usage_error(words, file, capsys):
     with pytest.raises(SystemExit) as raised:
         main(["replay", str(file), *words])

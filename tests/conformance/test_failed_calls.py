@@ -50,7 +50,7 @@ def made_and_released(backend, count, failed):
 ALL_SCENARIOS = pytest.mark.parametrize("name", SCENARIOS)
 
 
-RESULTS = {"every verb": [0] * 8 + [1] * 8, "parts and events": [0, 1, 0, 0, 3, 3, 3, 3] + [0] * 8}
+RESULTS = {"every verb": [0] * 8 + [1] * 8, "parts and events": [0, 1, 0, 0, 3, 3, 3, 3] + [0] * 8, "changes": [6] * 4}
 
 
 @ALL_SCENARIOS
@@ -75,6 +75,8 @@ def test_the_scenarios_make_everything_that_is_to_be_released(device, runtime, o
         ("every verb", False),
         pytest.param("every verb", True, marks=pytest.mark.long),
         pytest.param("parts and events", True, marks=pytest.mark.long),
+        ("changes", False),
+        pytest.param("changes", True, marks=pytest.mark.long),
     ],
 )
 def test_any_failed_call_leaves_nothing_behind(

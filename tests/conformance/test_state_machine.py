@@ -1,5 +1,6 @@
 """Random verbs, legal and illegal, against a numpy model: the bytes of all buffers are the model's, whatever joins the
-layers, in both modes, with barriers and with inferred dependencies, with buffers and with slots."""
+layers, in both modes, with barriers and with inferred dependencies, with buffers and with slots, with numbers in slots,
+and after commands were given other arguments or switched off."""
 
 import numpy as np
 import pytest
@@ -12,6 +13,7 @@ from hipgraph_cb.errors import FailedPreconditionError, HipGraphError
 
 SIZE = 96
 BUFFERS = 4
+NUMBERS = 64
 which = st.integers(0, BUFFERS - 1)
 offsets = st.integers(0, SIZE)
 lengths = st.integers(0, 40)
@@ -19,13 +21,17 @@ words = st.integers(0, 1000)
 
 
 class Command:
-    """One accepted call: how to make it, which bytes it reads and writes, what it does to the model."""
+    """One accepted call: how to make it, which bytes it reads and writes, what it does to the model.
 
-    def __init__(self, call, reads, writes, effect):
+    `change` gives a command of a program other arguments, and returns what it does to the model then.
+    """
+
+    def __init__(self, call, reads, writes, effect, change=None):
         self.call = call
         self.reads = reads
         self.writes = writes
         self.effect = effect
+        self.change = change
 
 
 def span(buffer, offset, length):
@@ -39,6 +45,8 @@ class Machine(RuleBasedStateMachine):
         super().__init__()
         self.device, self.kernels, self.joins, self.modes = device, kernels, joins, modes
         self.calls = []  # Command, "barrier", or a call that must be refused
+        self.numbers = []  # what is in the slots behind those of the buffers
+        self.altered = {}  # by command: the seed of other arguments, or None where it is switched off
 
     @rule(into=which, offset=offsets, length=lengths, size=st.sampled_from([1, 2, 4, 8, 16]), seed=words)
     def fill(self, into, offset, length, size, seed):
@@ -96,6 +104,61 @@ class Machine(RuleBasedStateMachine):
 
         self.add(call, True, span(source, start, 16), span(into, offset, 16), effect)
 
+    def slot(self, value):
+        """A slot for a number, which each replay gives."""
+        self.numbers.append(value)
+        return Slot(BUFFERS + len(self.numbers) - 1, type="u32")
+
+    @rule(source=which, into=which, start=st.integers(0, 2), scale=words, add=words, count=st.integers(0, 1))
+    def dispatch_with_numbers(self, source, into, start, scale, add, count):
+        if len(self.numbers) + 3 > NUMBERS:
+            return
+        start, offset = 16 * start, 16 * (start + 3)
+        slots = [self.slot(scale), self.slot(add), self.slot(count)]
+
+        def call(cb, places):
+            arguments = [part(places[source], start), part(places[into], offset), *slots[:2]]
+            cb.dispatch(self.kernels["scale_and_offset"], slots[2], args=arguments)
+
+        def effect(model, scale=scale, add=add):
+            values = model[source][start : start + 16].view(np.uint32)
+            if count:
+                model[into][offset : offset + 16] = (values * np.uint32(scale) + np.uint32(add)).view(np.uint8)
+
+        def change(command, seed):
+            command.update(args={2: seed})
+            return lambda model: effect(model, scale=seed)
+
+        self.add(call, True, span(source, start, 16), span(into, offset, 16), effect, change)
+
+    @rule(into=which, start=st.integers(0, 10), length=st.integers(1, 10), value=words)
+    def fill_with_a_number(self, into, start, length, value):
+        if len(self.numbers) == NUMBERS:
+            return
+        offset, length = 4 * start, 4 * length
+        slot = self.slot(value)
+
+        def effect(model, value=value):
+            model[into][offset : offset + length] = np.full(length // 4, value, np.uint32).view(np.uint8)
+
+        def change(command, seed):
+            command.update(pattern=seed)
+            return lambda model: effect(model, seed)
+
+        self.add(
+            lambda cb, places: cb.fill_buffer(places[into], slot, offset=offset, length=length),
+            True,
+            set(),
+            span(into, offset, length),
+            effect,
+            change,
+        )
+
+    @rule(position=st.integers(0, 24), seed=st.one_of(st.none(), words))
+    def alter(self, position, seed):
+        """Switch a command off, or give it other arguments, once it was replayed."""
+        self.altered[position] = seed
+
     @rule(into=which, wrong=st.integers(0, 4))
     def refused(self, into, wrong):
         kernel = self.kernels["scale_and_offset"]
@@ -112,29 +175,55 @@ class Machine(RuleBasedStateMachine):
     def barrier(self):
         self.calls.append("barrier")
 
-    def add(self, call, fits, reads, writes, effect):
+    def add(self, call, fits, reads, writes, effect, change=None):
         if not fits:
             self.calls.append(call)
         elif writes:
-            self.calls.append(Command(call, reads, writes, effect))
+            self.calls.append(Command(call, reads, writes, effect, change))
 
     def teardown(self):
-        initial = [np.arange(SIZE, dtype=np.uint8) + 50 * index for index in range(BUFFERS)]
-        model = [values.copy() for values in initial]
-        for call in self.calls:
-            if isinstance(call, Command):
-                call.effect(model)
+        commands = [call for call in self.calls if isinstance(call, Command)]
         for options, slots in self.ways():
             cb, places = self.record(slots, **options)
+            given = {BUFFERS + index: value for index, value in enumerate(self.numbers)}
+            given.update(enumerate(places) if slots else ())
+            bindings = {slot: given[slot] for slot, use in enumerate(cb.recording.slots) if use.commands}
+            effects = [command.effect for command in commands]
             for mode in self.modes:
-                for buffer, values in zip(places, initial, strict=True):
-                    buffer.write(values)
-                cb.replay(bindings=places if slots else None, mode=mode)
-                for buffer, values in zip(places, model, strict=True):
-                    assert np.array_equal(buffer.to_host(), values), (options, slots, mode)
-                    if isinstance(cb.recording.dependencies, tuple):
-                        assert options["dependencies"] == "inferred"
+                self.check(cb, places, effects, mode, bindings, (options, slots, mode))
+            if isinstance(cb.recording.dependencies, tuple):
+                assert options["dependencies"] == "inferred"
+            altered = self.alter_program(cb.program, commands, effects)
+            for mode in self.modes:
+                self.check(cb, places, altered, mode, None, (options, slots, mode, self.altered))
+            if slots:
+                cb.program.update(cb.recording)
+                for index in range(len(commands)):
+                    cb.program[index].enabled = True
+                self.check(cb, places, effects, "graph", bindings, (options, slots, "updated"))
             cb.program.close()
+
+    def alter_program(self, program, commands, effects):
+        """Alter what is to be altered; returns what the commands do then."""
+        altered = list(effects)
+        for index, seed in sorted(self.altered.items()):
+            if index < len(commands) and seed is None:
+                program[index].enabled = False
+                altered[index] = lambda model: None
+            elif index < len(commands) and commands[index].change is not None:
+                altered[index] = commands[index].change(program[index], seed)
+        return altered
+
+    def check(self, cb, places, effects, mode, bindings, case):
+        """One replay leaves what the effects leave."""
+        model = [np.arange(SIZE, dtype=np.uint8) + 50 * index for index in range(BUFFERS)]
+        for buffer, values in zip(places, model, strict=True):
+            buffer.write(values)
+        for effect in effects:
+            effect(model)
+        cb.replay(bindings=bindings or None, mode=mode)
+        for buffer, values in zip(places, model, strict=True):
+            assert np.array_equal(buffer.to_host(), values), case
 
     def ways(self):
         for join in self.joins:
@@ -147,7 +236,7 @@ class Machine(RuleBasedStateMachine):
         """The calls on new buffers, with the barriers that explicit dependencies need."""
         buffers = [self.device.allocate(SIZE) for _ in range(BUFFERS)]
         places = [Slot(index, 0, SIZE) for index in range(BUFFERS)] if slots else buffers
-        cb = self.device.command_buffer(binding_capacity=BUFFERS if slots else 0, **options)
+        cb = self.device.command_buffer(binding_capacity=BUFFERS + NUMBERS, **options)
         with pytest.raises(FailedPreconditionError):
             cb.fill_buffer(buffers[0], 1)
         cb.begin()

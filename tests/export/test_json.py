@@ -50,6 +50,7 @@ def test_the_whole_object_of_a_small_recording():
                     {"at": 8, "slot": 1, "offset": 16, "length": None},
                 ],
                 "accesses": [],
+                "numbers": [],
                 "arguments": ["y: float* = `y`[0:64]", "x: float* = slot 1[16:]", "a: float = 2.5", "n: uint = 7"],
             },
             {
@@ -62,6 +63,7 @@ def test_the_whole_object_of_a_small_recording():
         "layers": [[0, 1], [2], [3]],
         "dependencies": None,
         "groups": [],
+        "slot_names": {},
     }
 
 

@@ -19,6 +19,7 @@ HELD = [
     "CommandBuffer",
     "Recording",
     "Program",
+    "ProgramCommand",
     "Stream",
     "Event",
     "Slot",
@@ -85,8 +86,10 @@ def test_every_object_says_what_it_is(device, saxpy: Path) -> None:
     assert repr(executable.verified) == "<verified code object for gfx942, v5: 1 kernels>"
     assert repr(executable["saxpy"]) == "<kernel saxpy of executable `code`>"
     assert repr(cb.program) == "<program `step`: 2 commands>"
+    assert repr(cb.program[1]) == "<command 1 in 'step' of program `step`>"
     assert repr(stream) == f"<stream `side` of {device.name}>"
     held = (device, executable, buffer, buffer.view(0, 16), stream, event, cb, cb.recording, cb.program, Slot(0))
+    held += (cb.program[0], Slot(0, type="u32", name="step"))
     held += (executable.verified, executable.verified.code_object, executable["saxpy"], cb.recording[0])
     for each in held:
         assert " object at 0x" not in repr(each)

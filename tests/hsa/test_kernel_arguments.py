@@ -11,8 +11,8 @@ from support.packets import BUFFERS, PAYLOAD, SIZE, Desk, buffers, record
 from hipgraph_cb.backend.blits import COPY_ARGUMENTS, FILL_ARGUMENTS
 from hipgraph_cb.hsa.instances import MOST_INSTANCES, Instances
 from hipgraph_cb.hsa.lowering import PATCH_ARGUMENTS
-from hipgraph_cb.hsa.packet_template import SlotPointers
-from hipgraph_cb.recording.bindings import BoundRange
+from hipgraph_cb.hsa.packet_template import SlotValues
+from hipgraph_cb.recording.binding_table import BoundRange
 from hipgraph_cb.recording.resources import Slot
 
 
@@ -194,7 +194,7 @@ def test_the_same_table_is_not_written_twice(desk):
 def test_a_pointer_that_is_not_aligned_is_written_too(desk):
     instances = instances_of(desk, through_slots(desk))
     template = instances.template
-    pointers = SlotPointers(np.array([12, 24]), np.array([0, 1]), np.array([4, 0], np.uint64))
+    pointers = SlotValues.of([12, 24], 8, [0, 1], 1, [4, 0])
     object.__setattr__(template, "pointers", pointers)
     odd = Instances(template, Memory, desk.blit, 4096)
     instance = odd.take(None)

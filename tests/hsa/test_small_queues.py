@@ -166,7 +166,7 @@ def test_a_bad_packet_is_an_error_that_names_the_command(small, kernels):
         cb.fill_buffer(x, 1)
         cb.execution_barrier()
         cb.dispatch(kernels["negate"], 1, args=[x, x], label="broken")
-    cb.program._needs.instances.shared().packets["kernel_object"][1] = 0x1230
+    cb.program._needs.prepared.instances.shared().packets["kernel_object"][1] = 0x1230
     cb.replay()
     with pytest.raises(HsaError) as caught:
         small.synchronize()

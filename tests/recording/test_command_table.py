@@ -12,7 +12,7 @@ from hipgraph_cb.errors import OutOfRangeError
 from hipgraph_cb.recording.command_buffer import CommandBuffer
 from hipgraph_cb.recording.command_table import CommandTable
 from hipgraph_cb.recording.commands import Copy, Dispatch, Fill, Range, SlotRange, Update
-from hipgraph_cb.recording.place_table import PlaceTable
+from hipgraph_cb.recording.place_table import KIND_BITS, PlaceTable
 from hipgraph_cb.recording.resources import Slot
 from hipgraph_cb.recording.validation import LARGEST
 
@@ -27,7 +27,7 @@ STRANGE = [
     Fill(Range(0, 0, 15), b"abcde"),
     Fill(SlotRange(3, LARGEST, LARGEST), b"ab", "far"),
     Update(Range(1, 2, 3), b"abc"),
-    Copy(SlotRange(0, 0, None), Range(LARGEST >> 2, LARGEST, LARGEST)),
+    Copy(SlotRange(0, 0, None), Range(LARGEST >> KIND_BITS, LARGEST, LARGEST)),
 ]
 
 

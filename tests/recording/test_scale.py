@@ -6,7 +6,7 @@ import sys
 import pytest
 from support.fakes import FakeBuffer
 
-from hipgraph_cb.recording import bindings
+from hipgraph_cb.recording import slot_uses
 from hipgraph_cb.recording.bindings import resolve
 from hipgraph_cb.recording.command_buffer import CommandBuffer
 from hipgraph_cb.recording.dependencies import JoinPolicy
@@ -76,7 +76,7 @@ def test_rebinding_reads_a_long_recording_once(monkeypatch):
         reads.append(command)
         return iter((command.target,))
 
-    monkeypatch.setattr(bindings, "used_places", used_places)
+    monkeypatch.setattr(slot_uses, "used_places", used_places)
     for index in range(100):
         resolve(cb.recording, [buffers[index % 2]])
     assert len(reads) == COUNT

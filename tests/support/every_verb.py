@@ -98,4 +98,40 @@ def parts_and_events(open_device, code_object):
         return z.to_host()
 
 
-SCENARIOS = {"every verb": every_verb, "parts and events": parts_and_events}
+def changes(open_device, code_object):
+    """Numbers in slots, commands that are given other arguments and switched off, programs of other recordings."""
+    with open_device() as device:
+        x, y, z = device.from_host(bytes(range(64))), device.from_host(bytes(64)), device.from_host(bytes(64))
+        executable = device.load(code_object)
+        with device.command_buffer(label="numbers", binding_capacity=3) as numbers:
+            count, add, pattern = (Slot(index, type="u32") for index in range(3))
+            numbers.fill_buffer(y, pattern)
+            numbers.dispatch(executable["scale_and_offset"], 1, args=[x, z.view(0, 16), 1, add])
+            numbers.execution_barrier()
+            numbers.dispatch(executable["workgroup_ids"], count, args=[z.view(32, 32)])
+        for table in ([1, 2, 3], {0: 0}, {0: 2, 1: 5}, {2: 7}):
+            numbers.replay(bindings=table)
+            device.synchronize()
+        recordings = []
+        for value in (1, 2):
+            with device.command_buffer(label="changed") as changed:
+                changed.fill_buffer(y, value)
+                changed.update_buffer(x, bytes([value]))
+                changed.execution_barrier()
+                changed.copy_buffer(y.view(0, 16), z.view(16, 16))
+                changed.dispatch(executable["scale_and_offset"], 1, args=[x, z.view(0, 16), 0, value])
+            recordings.append(changed.recording)
+        program = changed.program
+        program.update(recordings[0])
+        program.update(recordings[1])
+        program[1].enabled = False
+        program.replay()
+        program[1].enabled = True
+        program[0].update(pattern=5)
+        program[3].update(args={3: 6})
+        program.replay()
+        device.synchronize()
+        return z.view(0, 16).to_host()
+
+
+SCENARIOS = {"every verb": every_verb, "parts and events": parts_and_events, "changes": changes}

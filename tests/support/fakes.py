@@ -88,6 +88,9 @@ class FakeLayout:
     def block_size(self) -> int:
         return -(-self.size // 8) * 8
 
+    def label_at(self, offset: int) -> str:
+        return next(each.label for each in self.parameters if each.offset == offset)
+
     addresses_by_value: ClassVar[frozenset[int]] = frozenset()
 
     def pointer_offsets(self, _by_value: Any) -> tuple[int, ...]:

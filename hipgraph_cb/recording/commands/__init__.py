@@ -11,7 +11,17 @@ from hipgraph_cb.recording.commands.dispatch import Dispatch, DispatchIndirect, 
 from hipgraph_cb.recording.commands.events import ResetEvent, SignalEvent, WaitEvents
 from hipgraph_cb.recording.commands.execute import ExecuteCommands
 from hipgraph_cb.recording.commands.fill import Fill
-from hipgraph_cb.recording.commands.places import Access, Location, Pointers, Range, SlotRange
+from hipgraph_cb.recording.commands.places import (
+    Access,
+    Constant,
+    Location,
+    Number,
+    Place,
+    Pointers,
+    Range,
+    SlotNumber,
+    SlotRange,
+)
 from hipgraph_cb.recording.commands.types import type_of
 from hipgraph_cb.recording.commands.update import Update
 from hipgraph_cb.recording.workgroups import Dimensions
@@ -27,6 +37,7 @@ def content(command: Command) -> tuple[object, ...]:
 __all__ = [
     "Access",
     "Command",
+    "Constant",
     "Copy",
     "Dimensions",
     "Dispatch",
@@ -35,10 +46,13 @@ __all__ = [
     "Fill",
     "KernelLaunch",
     "Location",
+    "Number",
+    "Place",
     "Pointers",
     "Range",
     "ResetEvent",
     "SignalEvent",
+    "SlotNumber",
     "SlotRange",
     "Update",
     "WaitEvents",

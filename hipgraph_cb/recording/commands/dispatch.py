@@ -10,18 +10,30 @@ from hipgraph_cb.abi.c_types import C_TYPES
 from hipgraph_cb.errors import InvalidArgumentError
 from hipgraph_cb.recording.commands.fields import (
     ACCESSES,
+    AMOUNT,
     BYTES,
+    COUNTS,
     DIMENSIONS,
     EXECUTABLE,
     LABEL,
-    NUMBER,
+    NUMBERS,
     PLACE,
     POINTERS,
     TEXT,
 )
-from hipgraph_cb.recording.commands.places import Access, Location, Pointers, same_type_only
-from hipgraph_cb.recording.commands.types import CommandType, register
+from hipgraph_cb.recording.commands.places import (
+    Access,
+    Counts,
+    Location,
+    Number,
+    Numbers,
+    Pointers,
+    SlotNumber,
+    same_type_only,
+)
+from hipgraph_cb.recording.commands.types import CommandType, NumberUse, register
 from hipgraph_cb.recording.commands.values import data
+from hipgraph_cb.recording.number_types import NUMBER_TYPES
 from hipgraph_cb.recording.workgroups import Dimensions, check_grid
 
 if TYPE_CHECKING:
@@ -42,23 +54,25 @@ class Dispatch(NamedTuple):
     Attributes:
         executable: id of the executable in the resource table.
         export: the kernel's name in that executable.
-        workgroup_count: workgroups in x, y, z.
+        workgroup_count: workgroups in x, y, z; each may be a number in a slot.
         workgroup_size: work-items per workgroup in x, y, z.
-        dynamic_lds: bytes of LDS beyond what the kernel declares.
-        kernarg: the explicit arguments at their offsets; pointers and everything hidden are zero.
+        dynamic_lds: bytes of LDS beyond what the kernel declares, or a number in a slot.
+        kernarg: the explicit arguments at their offsets; pointers, numbers in slots and everything hidden are zero.
         pointers: `(offset in the kernarg block, what its address is to be)`; null pointers are not listed.
         accesses: what the caller declares: `(place, whether it is read, whether it is written)`.
+        numbers: `(offset in the kernarg block, the number in a slot)`, ascending.
         label: the caller's name for this dispatch.
     """
 
     executable: int
     export: str
-    workgroup_count: Dimensions
+    workgroup_count: Counts
     workgroup_size: Dimensions
-    dynamic_lds: int
+    dynamic_lds: int | SlotNumber
     kernarg: bytes
     pointers: Pointers
     accesses: tuple[tuple[Location, bool, bool], ...] = ()
+    numbers: Numbers = ()
     label: str | None = None
 
 
@@ -76,10 +90,11 @@ class DispatchIndirect(NamedTuple):
     export: str
     workgroup_count: Location
     workgroup_size: Dimensions
-    dynamic_lds: int
+    dynamic_lds: int | SlotNumber
     kernarg: bytes
     pointers: Pointers
     accesses: tuple[tuple[Location, bool, bool], ...] = ()
+    numbers: Numbers = ()
     label: str | None = None
 
     def with_count(self, workgroup_count: Dimensions) -> Dispatch:
@@ -118,7 +133,8 @@ def _check(command: Dispatch, checker: CommandChecker) -> None:
     if 0 in count:
         raise InvalidArgumentError("a dispatch of no workgroups is not recorded", found=str(count))
     kernel = checker.check_launch(command)
-    check_grid(count, command.workgroup_size, checker.limits)
+    known = [1 if isinstance(each, SlotNumber) else each for each in count]
+    check_grid((known[0], known[1], known[2]), command.workgroup_size, checker.limits)
     kernel.check_block(command)
 
 
@@ -134,9 +150,25 @@ def _check_indirect(command: DispatchIndirect, checker: CommandChecker) -> None:
     checker.check_launch(command).check_block(command)
 
 
+def _number_uses(command: KernelLaunch, recording: Recording) -> list[NumberUse]:
+    """In the order of the fields: counts, dynamic LDS, arguments."""
+    export = recording.resources.executables[command.executable].verified.exports[command.export]
+    uses: list[NumberUse] = []
+    if isinstance(command, Dispatch):
+        for axis, count, size in zip("xyz", command.workgroup_count, command.workgroup_size, strict=True):
+            if isinstance(count, SlotNumber):
+                uses.append(NumberUse(f"workgroup_count in {axis}", "grid", size))
+    if isinstance(command.dynamic_lds, SlotNumber):
+        uses.append(NumberUse("dynamic_lds", "lds", export.group_segment_size, command.export))
+    return [*uses, *(NumberUse(f"argument {export.layout.label_at(offset)}") for offset, _ in command.numbers)]
+
+
 def _details(command: Dispatch, recording: Recording) -> list[str]:
-    count = _listed(command.workgroup_count)
-    return [f"{count} workgroups of {_listed(command.workgroup_size)}", *_rest(command, recording)]
+    counts = (
+        recording.describe_place(each) if isinstance(each, SlotNumber) else str(each)
+        for each in command.workgroup_count
+    )
+    return [f"{' x '.join(counts)} workgroups of {_listed(command.workgroup_size)}", *_rest(command, recording)]
 
 
 def _indirect_details(command: DispatchIndirect, recording: Recording) -> list[str]:
@@ -145,7 +177,9 @@ def _indirect_details(command: DispatchIndirect, recording: Recording) -> list[s
 
 
 def _rest(command: KernelLaunch, recording: Recording) -> list[str]:
-    lds = [f"{command.dynamic_lds} bytes of dynamic LDS"] if command.dynamic_lds else []
+    amount = command.dynamic_lds
+    shown = recording.describe_place(amount) if isinstance(amount, SlotNumber) else amount
+    lds = [f"{shown} bytes of dynamic LDS"] if amount else []
     return [*lds, *arguments(recording, command)]
 
 
@@ -153,16 +187,28 @@ def arguments(recording: Recording, command: KernelLaunch) -> list[str]:
     """A line per parameter of the kernel: its label and what it is given."""
     layout = recording.resources.executables[command.executable].verified.exports[command.export].layout
     pointers = dict(command.pointers)
+    numbers = dict(command.numbers)
     return [
-        f"{parameter.label} = {_argument(recording, parameter, command.kernarg, pointers)}"
+        f"{parameter.label} = {_argument(recording, parameter, command.kernarg, pointers, numbers)}"
         for parameter in layout.parameters
     ]
 
 
-def _argument(recording: Recording, parameter: Any, kernarg: bytes, pointers: dict[int, Location]) -> str:
+def _argument(
+    recording: Recording, parameter: Any, kernarg: bytes, pointers: dict[int, Location], numbers: dict[int, Number]
+) -> str:
     if parameter.offset in pointers:
         return recording.describe_place(pointers[parameter.offset])
-    raw = kernarg[parameter.offset : parameter.offset + parameter.size]
+    end = parameter.offset + parameter.size
+    inside = [(offset, number) for offset, number in numbers.items() if parameter.offset <= offset < end]
+    if [offset for offset, _ in inside] == [parameter.offset] and NUMBER_TYPES[
+        inside[0][1].type
+    ].size == parameter.size:
+        return recording.describe_place(inside[0][1])
+    raw = kernarg[parameter.offset : end]
+    if inside:
+        parts = (f"{recording.describe_place(number)} at byte {at - parameter.offset}" for at, number in inside)
+        return f"{data(raw)} with {', '.join(parts)}"
     if parameter.kind.name == "POINTER":
         return "null"
     ctype = C_TYPES.get(parameter.type_name or "")
@@ -177,10 +223,11 @@ def _listed(values: tuple[int, int, int]) -> str:
 
 _LAUNCH = {
     "workgroup_size": DIMENSIONS,
-    "dynamic_lds": NUMBER,
+    "dynamic_lds": AMOUNT,
     "kernarg": BYTES,
     "pointers": POINTERS,
     "accesses": ACCESSES,
+    "numbers": NUMBERS,
     "label": LABEL,
 }
 
@@ -189,9 +236,10 @@ DISPATCH = register(
         Dispatch,
         "dispatch",
         "dispatch",
-        {"executable": EXECUTABLE, "export": TEXT, "workgroup_count": DIMENSIONS, **_LAUNCH},
+        {"executable": EXECUTABLE, "export": TEXT, "workgroup_count": COUNTS, **_LAUNCH},
         accesses=_accesses,
         check=_check,
+        number_uses=_number_uses,
         details=_details,
         launches_kernel=True,
     )
@@ -205,6 +253,7 @@ DISPATCH_INDIRECT = register(
         accesses=_indirect_accesses,
         check=_check_indirect,
         alignment=lambda command, place: COUNTS_ALIGNMENT if place == command.workgroup_count else 1,
+        number_uses=_number_uses,
         details=_indirect_details,
         launches_kernel=True,
     )

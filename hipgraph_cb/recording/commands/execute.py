@@ -4,8 +4,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from hipgraph_cb.recording.commands.fields import LABEL, PLACES, RECORDING
-from hipgraph_cb.recording.commands.places import Access, Location, Range, same_type_only
+from hipgraph_cb.recording.commands.fields import BINDINGS, LABEL, RECORDING
+from hipgraph_cb.recording.commands.places import (
+    Access,
+    Constant,
+    Location,
+    Place,
+    Range,
+    SlotNumber,
+    SlotRange,
+    same_type_only,
+)
 from hipgraph_cb.recording.commands.types import CommandType, register
 
 if TYPE_CHECKING:
@@ -21,13 +30,13 @@ class ExecuteCommands(NamedTuple):
 
     Attributes:
         recording: its id in the resource table.
-        bindings: for each slot of the nested recording, up to the last one used, the memory that stands in it; None
+        bindings: for each slot of the nested recording, up to the last one used, the memory or the number in it; None
             where no command uses the slot.
         label: the caller's name for this run.
     """
 
     recording: int
-    bindings: tuple[Location | None, ...] = ()
+    bindings: tuple[Place | None, ...] = ()
     label: str | None = None
 
 
@@ -36,12 +45,22 @@ def substitute(command: ExecuteCommands, place: Location) -> Location | None:
     if isinstance(place, Range):
         return place
     base = command.bindings[place.slot] if place.slot < len(command.bindings) else None
-    if base is None:
+    if not isinstance(base, (Range, SlotRange)):
         return None
     length = place.length
     if length is None and base.length is not None:
         length = max(base.length - place.offset, 0)
     return base._replace(offset=base.offset + place.offset, length=length)  # type: ignore[arg-type]
+
+
+def substitute_any(command: ExecuteCommands, place: Place) -> Place:
+    """As `substitute` for memory and numbers; a slot with nothing in it, which no command uses, stays."""
+    if isinstance(place, Constant):
+        return place
+    if isinstance(place, SlotNumber):
+        base = command.bindings[place.slot] if place.slot < len(command.bindings) else None
+        return base if isinstance(base, (SlotNumber, Constant)) else place
+    return substitute(command, place) or place
 
 
 def _accesses(command: ExecuteCommands, reader: AccessReader) -> list[Access]:
@@ -59,12 +78,13 @@ def _check_bound(command: ExecuteCommands, memory: BoundMemory) -> None:
 
 
 def _details(command: ExecuteCommands, recording: Recording) -> list[str]:
+    entry = recording.resources.recordings[command.recording]
     bound = [
-        f"slot {slot} = {recording.describe_place(place)}"
+        f"{entry.recording.describe_slot(slot)} = {recording.describe_place(place)}"
         for slot, place in enumerate(command.bindings)
         if place is not None
     ]
-    return [recording.resources.recordings[command.recording].name, *bound]
+    return [entry.name, *bound]
 
 
 EXECUTE = register(
@@ -72,7 +92,7 @@ EXECUTE = register(
         ExecuteCommands,
         "execute_commands",
         "execute",
-        {"recording": RECORDING, "bindings": PLACES, "label": LABEL},
+        {"recording": RECORDING, "bindings": BINDINGS, "label": LABEL},
         accesses=_accesses,
         check=_check,
         check_bound=_check_bound,

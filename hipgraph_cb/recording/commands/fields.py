@@ -4,13 +4,15 @@ saving, comparing, drawing, JSON - is written against these, so that a command h
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from hipgraph_cb.recording.commands.places import Location, Range, SlotRange
+from hipgraph_cb.recording.commands.places import Constant, Location, Number, Place, Range, SlotNumber, SlotRange
+from hipgraph_cb.recording.number_types import NUMBER_TYPES, value_of
 
-At = Callable[[Location], Location]
-"""Gives the place that stands for another one."""
+At = Callable[[Any], Any]
+"""Gives the place that is in the stead of another one; for numbers, another slot or a number that is known."""
 Ids = Mapping[int, int]
 """The new ids of resources."""
 
@@ -33,6 +35,14 @@ class Field:
         """The value with other memory."""
         return value
 
+    def numbers(self, value: Any) -> tuple[Number, ...]:
+        """The numbers in slots that a value names, in order."""
+        return ()
+
+    def with_numbers(self, value: Any, at: At) -> Any:
+        """The value with other numbers for these; what is known then is an ordinary part of it, where it can be."""
+        return value
+
     def with_ids(self, value: Any, ids: Ids) -> Any:
         """The value with other ids of resources; places not included."""
         return value
@@ -46,6 +56,16 @@ def place_as_json(place: Location) -> dict[str, int | None]:
     """`{"buffer": id, "offset", "length"}` or `{"slot": index, "offset", "length"}`, in captures as in exports."""
     memory = "slot" if isinstance(place, SlotRange) else "buffer"
     return {memory: place[0], "offset": place.offset, "length": place.length}
+
+
+def binding_as_json(place: Place | None) -> dict[str, Any] | None:
+    """A place as JSON, or a number: `{"slot": index, "type"}` or `{"value", "type"}`."""
+    if isinstance(place, Constant):
+        value = value_of(*place)
+        return {"value": value if math.isfinite(value) else repr(value), "type": place.type}
+    if isinstance(place, SlotNumber):
+        return place._asdict()
+    return None if place is None else place_as_json(place)
 
 
 class _Bytes(Field):
@@ -69,15 +89,72 @@ class _Place(Field):
         return at(value)
 
 
-class _OptionalPlaces(Field):
+class _Bindings(Field):
     def places(self, value: Any) -> tuple[Location, ...]:
-        return tuple([place for place in value if place is not None])
+        return tuple([place for place in value if isinstance(place, (Range, SlotRange))])
 
     def with_places(self, value: Any, at: At) -> Any:
-        return tuple([None if place is None else at(place) for place in value])
+        return tuple([at(place) if isinstance(place, (Range, SlotRange)) else place for place in value])
+
+    def numbers(self, value: Any) -> tuple[Number, ...]:
+        return tuple([place for place in value if isinstance(place, (SlotNumber, Constant))])
+
+    def with_numbers(self, value: Any, at: At) -> Any:
+        return tuple([at(place) if isinstance(place, (SlotNumber, Constant)) else place for place in value])
 
     def as_json(self, value: Any) -> Any:
-        return [None if place is None else place_as_json(place) for place in value]
+        return list(map(binding_as_json, value))
+
+
+class _Counts(Field):
+    def numbers(self, value: Any) -> tuple[Number, ...]:
+        return tuple([each for each in value if isinstance(each, SlotNumber)])
+
+    def with_numbers(self, value: Any, at: At) -> Any:
+        return tuple([_known(at(each)) if isinstance(each, SlotNumber) else each for each in value])
+
+    def as_json(self, value: Any) -> Any:
+        return [each._asdict() if isinstance(each, SlotNumber) else each for each in value]
+
+
+class _Amount(Field):
+    def numbers(self, value: Any) -> tuple[Number, ...]:
+        return (value,) if isinstance(value, SlotNumber) else ()
+
+    def with_numbers(self, value: Any, at: At) -> Any:
+        return _known(at(value)) if isinstance(value, SlotNumber) else value
+
+    def as_json(self, value: Any) -> Any:
+        return value._asdict() if isinstance(value, SlotNumber) else value
+
+
+class _Pattern(_Amount):
+    def with_numbers(self, value: Any, at: At) -> Any:
+        number = at(value) if isinstance(value, SlotNumber) else value
+        return constant_bytes(number) if isinstance(number, Constant) else number
+
+    def as_json(self, value: Any) -> Any:
+        return value._asdict() if isinstance(value, SlotNumber) else value.hex()
+
+
+class _Numbers(Field):
+    def numbers(self, value: Any) -> tuple[Number, ...]:
+        return tuple([number for _, number in value])
+
+    def with_numbers(self, value: Any, at: At) -> Any:
+        return tuple([(offset, at(number)) for offset, number in value])
+
+    def as_json(self, value: Any) -> Any:
+        return [{"at": offset, **number._asdict()} for offset, number in value]
+
+
+def _known(number: Number) -> Any:
+    return value_of(*number) if isinstance(number, Constant) else number
+
+
+def constant_bytes(number: Constant) -> bytes:
+    """A number that is known as it is in memory."""
+    return number.bits.to_bytes(NUMBER_TYPES[number.type].size, "little")
 
 
 class _Pointers(Field):
@@ -125,8 +202,16 @@ DATA = _Bytes("data")
 DIMENSIONS = _List("dimensions")
 """Three numbers."""
 PLACE = _Place("place")
-PLACES = _OptionalPlaces("places")
-"""Places in order, None where there is none."""
+BINDINGS = _Bindings("bindings")
+"""Places and numbers in order, None where there is none."""
+COUNTS = _Counts("counts")
+"""Three numbers, each known or in a slot."""
+AMOUNT = _Amount("amount")
+"""A number that is known or in a slot."""
+PATTERN = _Pattern("pattern")
+"""A few bytes, or a number in a slot."""
+NUMBERS = _Numbers("numbers")
+"""Pairs of an offset in a kernarg block and a number in a slot."""
 POINTERS = _Pointers("pointers")
 """Pairs of an offset in a kernarg block and a place."""
 ACCESSES = _Accesses("accesses")
@@ -137,6 +222,6 @@ EVENT = _Resource("event")
 EVENTS = _Resources("events")
 
 
-def renamed_place(place: Location, ids: Ids) -> Location:
+def renamed_place(place: Place, ids: Ids) -> Place:
     """The place in the buffer with the new id."""
     return place._replace(resource=ids[place.resource]) if isinstance(place, Range) else place

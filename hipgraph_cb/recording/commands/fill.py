@@ -5,10 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from hipgraph_cb.errors import InvalidArgumentError, OutOfRangeError
-from hipgraph_cb.recording.commands.fields import BYTES, LABEL, PLACE
-from hipgraph_cb.recording.commands.places import Access, Location, same_type_only
-from hipgraph_cb.recording.commands.types import CommandType, register
+from hipgraph_cb.recording.commands.fields import LABEL, PATTERN, PLACE
+from hipgraph_cb.recording.commands.places import Access, Location, SlotNumber, same_type_only
+from hipgraph_cb.recording.commands.types import CommandType, NumberUse, register
 from hipgraph_cb.recording.commands.values import data
+from hipgraph_cb.recording.number_types import NUMBER_TYPES
 from hipgraph_cb.recording.validation import check_pattern_fit
 
 if TYPE_CHECKING:
@@ -23,29 +24,40 @@ LONGEST_FILL = 4
 
 @same_type_only
 class Fill(NamedTuple):
-    """Write `pattern` (1, 2 or 4 bytes) over and over until `target` is full."""
+    """Write `pattern` (1, 2 or 4 bytes, or a number in a slot) over and over until `target` is full."""
 
     target: Location
-    pattern: bytes
+    pattern: bytes | SlotNumber
     label: str | None = None
+
+    @property
+    def pattern_length(self) -> int:
+        """Bytes of the pattern."""
+        pattern = self.pattern
+        return NUMBER_TYPES[pattern.type].size if isinstance(pattern, SlotNumber) else len(pattern)
 
 
 def _accesses(command: Fill, _reader: AccessReader) -> list[Access]:
     return [Access(command.target, False, True)]
 
 
+def _number_uses(command: Fill, _recording: Recording) -> list[NumberUse]:
+    return [NumberUse("the pattern")] if isinstance(command.pattern, SlotNumber) else []
+
+
 def _check(command: Fill, checker: CommandChecker) -> None:
     checker.check_place(command.target)
-    if len(command.pattern) not in (1, 2, LONGEST_FILL):
+    checker.check_numbers(command)
+    if command.pattern_length not in (1, 2, LONGEST_FILL):
         raise InvalidArgumentError(
-            "the pattern has the wrong length", found=f"{len(command.pattern)} bytes", allowed="1, 2 or 4 bytes"
+            "the pattern has the wrong length", found=f"{command.pattern_length} bytes", allowed="1, 2 or 4 bytes"
         )
-    check_pattern_fit(command.target.offset, command.target.length or 0, len(command.pattern))
+    check_pattern_fit(command.target.offset, command.target.length or 0, command.pattern_length)
 
 
 def _check_bound(command: Fill, memory: BoundMemory) -> None:
     target = memory.at(command.target)
-    check_pattern_fit(target.offset, target.length, len(command.pattern))
+    check_pattern_fit(target.offset, target.length, command.pattern_length)
     check_some(target.length)
 
 
@@ -58,7 +70,9 @@ def check_some(length: int) -> None:
 
 
 def _details(command: Fill, recording: Recording) -> list[str]:
-    return [recording.describe_place(command.target), f"pattern {data(command.pattern)}"]
+    pattern = command.pattern
+    shown = recording.describe_place(pattern) if isinstance(pattern, SlotNumber) else data(pattern)
+    return [recording.describe_place(command.target), f"pattern {shown}"]
 
 
 FILL = register(
@@ -66,11 +80,12 @@ FILL = register(
         Fill,
         "fill_buffer",
         "fill",
-        {"target": PLACE, "pattern": BYTES, "label": LABEL},
+        {"target": PLACE, "pattern": PATTERN, "label": LABEL},
         accesses=_accesses,
         check=_check,
-        alignment=lambda command, _place: len(command.pattern),
+        alignment=lambda command, _place: command.pattern_length,
         check_bound=_check_bound,
+        number_uses=_number_uses,
         details=_details,
     )
 )

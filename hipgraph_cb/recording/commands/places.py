@@ -44,7 +44,28 @@ class SlotRange(NamedTuple):
     length: int | None
 
 
+@same_type_only
+class SlotNumber(NamedTuple):
+    """A number of a type (`number_types`) that the binding table holds in `slot` at replay."""
+
+    slot: int
+    type: str
+
+
+@same_type_only
+class Constant(NamedTuple):
+    """A number of a type that is known, as the bits that mean it."""
+
+    bits: int
+    type: str
+
+
 Location = Range | SlotRange
+Number = SlotNumber | Constant
+Place = Location | Number
+"""What a relocation leads to."""
+Numbers = tuple[tuple[int, Number], ...]
+Counts = tuple[int | SlotNumber, int | SlotNumber, int | SlotNumber]
 Pointers = tuple[tuple[int, Location], ...]
 
 

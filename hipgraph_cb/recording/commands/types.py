@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from hipgraph_cb.errors import UnimplementedError
 from hipgraph_cb.recording.commands.fields import At, Field, Ids, renamed_place
-from hipgraph_cb.recording.commands.places import Access, Location
+from hipgraph_cb.recording.commands.places import Access, Location, Number
 
 if TYPE_CHECKING:
     from hipgraph_cb.recording.accesses import AccessReader
@@ -34,12 +34,34 @@ def field_lines(command: Any, recording: Recording) -> list[str]:
     lines: list[str] = []
     for name, field in rows.items():
         value = getattr(command, name)
-        named = field.places(value)
+        named = (*field.places(value), *field.numbers(value))
         if named:
             lines.extend(f"{name} {recording.describe_place(place)}" for place in named)
         elif field.name != "label":
             lines.append(f"{name} {value.hex(' ') if isinstance(value, bytes) else value}")
     return lines
+
+
+class NumberUse(NamedTuple):
+    """What a command does with a number in a slot.
+
+    Attributes:
+        role: what it is in the command, for messages.
+        limit: "grid" or "lds" where the device limits it, else "".
+        weight: work-items of a workgroup in that dimension, or bytes of LDS that the kernel declares.
+        kernel: the name of the kernel that is limited.
+    """
+
+    role: str
+    limit: str = ""
+    weight: int = 0
+    kernel: str = ""
+
+
+def number_uses(command: Any, _recording: Recording) -> list[NumberUse]:
+    """Of a command whose numbers nothing limits: each by the name of its field."""
+    rows = zip(type_of(command).fields.items(), command, strict=True)
+    return [NumberUse(name) for (name, field), value in rows for _ in field.numbers(value)]
 
 
 def no_alignment(_command: Any, _place: Location) -> int:
@@ -61,6 +83,7 @@ class CommandType:
         alignment: the number of bytes of which a place's offset must be a multiple.
         check_bound: refuses what only the binding table shows; None where there is nothing to refuse.
         compares_places: whether that is so for any slot, and not only for one up to its binding's end.
+        number_uses: what each of its `numbers` is for.
         details: the lines of a drawing behind its title.
         launches_kernel: whether it has the fields of a dispatch.
         is_order: whether it is about events.
@@ -75,6 +98,7 @@ class CommandType:
     alignment: Callable[[Any, Location], int] = no_alignment
     check_bound: Callable[[Any, BoundMemory], None] | None = None
     compares_places: bool = False
+    number_uses: Callable[[Any, Recording], list[NumberUse]] = number_uses
     details: Callable[[Any, Recording], list[str]] = field_lines
     launches_kernel: bool = False
     is_order: bool = False
@@ -121,6 +145,13 @@ def used_places(command: Any) -> Iterator[Location]:
             yield from field.places(value)
 
 
+def numbers(command: Any) -> Iterator[Number]:
+    """All numbers in slots that a command names; none where its type is not known."""
+    kind = TYPES.get(type(command))
+    for field, value in zip(kind.fields.values(), command, strict=True) if kind is not None else ():
+        yield from field.numbers(value)
+
+
 def with_places(command: Any, at: At) -> Any:
     """The command with other memory; the same where its type is not known."""
     kind = TYPES.get(type(command))
@@ -128,6 +159,15 @@ def with_places(command: Any, at: At) -> Any:
         return command
     fields = kind.fields.values()
     return type(command)(*[field.with_places(value, at) for field, value in zip(fields, command, strict=True)])
+
+
+def with_numbers(command: Any, at: At) -> Any:
+    """The command with other numbers in the stead of those in slots."""
+    kind = TYPES.get(type(command))
+    if kind is None:
+        return command
+    fields = kind.fields.values()
+    return type(command)(*[field.with_numbers(value, at) for field, value in zip(fields, command, strict=True)])
 
 
 def with_ids(command: Any, ids: Ids) -> Any:

@@ -54,8 +54,12 @@ def compile(
         MissingFileError: there is no such file.
         UnavailableError: the machine has no compiler for AMD GPUs.
     """
+    if not isinstance(target, (str, TargetId)):
+        raise InvalidArgumentError(
+            "compile: no target", found=type(target).__name__, allowed="a text, or device.target"
+        )
     wanted = target if isinstance(target, TargetId) else TargetId.parse(target)
-    if isinstance(options, str) or not all(isinstance(option, str) for option in options):
+    if not isinstance(options, (list, tuple)) or not all(isinstance(option, str) for option in options):
         raise InvalidArgumentError("compile: options are not a list of texts", found=repr(options)[:80])
     toolchain = find_toolchain()
     with tempfile.TemporaryDirectory(prefix="hipgraph_cb-") as folder:

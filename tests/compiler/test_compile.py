@@ -96,6 +96,12 @@ def test_a_machine_without_a_compiler_says_what_to_install(monkeypatch, tmp_path
         hipgraph_cb.compile(SOURCE, target="gfx942", language="hip")
 
 
+def test_a_target_is_a_text_or_a_target():
+    with pytest.raises(InvalidArgumentError) as caught:
+        hipgraph_cb.compile(SOURCE, target=942, language="hip")
+    assert str(caught.value) == "compile: no target\n  found: int\n  allowed: a text, or device.target"
+
+
 @pytest.mark.parametrize(
     ("given", "kind", "message"),
     [

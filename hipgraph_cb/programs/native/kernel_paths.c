@@ -46,46 +46,61 @@ static const char *redirected(const char *path, char *room) {
   return room;
 }
 
-#define NEXT(result, name, ...) ((result(*)(__VA_ARGS__))dlsym((void *)(long)RTLD_NEXT, name))
 #define EXPORT __attribute__((visibility("default")))
 
+// `next_NAME`, the function of that name behind this library. It is looked for before the program begins: looking takes
+// the loader's lock, which another thread may hold for long.
+#define NEXT(result, name, ...)                                                                                       \
+  static result (*next_##name)(__VA_ARGS__);                                                                          \
+  __attribute__((constructor)) static void find_##name(void) {                                                        \
+    if (next_##name == NULL) next_##name = (result(*)(__VA_ARGS__))dlsym((void *)(long)RTLD_NEXT, #name);             \
+  }
+
+// Constructors of other libraries may call before those here have run.
+#define CALL(name, ...) (find_##name(), next_##name(__VA_ARGS__))
+
 #define BY_PATH(result, name, type)                                                                                   \
+  NEXT(result, name, const char *, type)                                                                              \
   EXPORT result name(const char *path, type second) {                                                                 \
     char room[ROOM];                                                                                                  \
-    return NEXT(result, #name, const char *, type)(redirected(path, room), second);                                   \
+    return CALL(name, redirected(path, room), second);                                                                \
   }
 
 #define WITH_MODE(name)                                                                                               \
+  NEXT(int, name, const char *, int, ...)                                                                             \
   EXPORT int name(const char *path, int flags, ...) {                                                                 \
     char room[ROOM];                                                                                                  \
     va_list rest;                                                                                                     \
     va_start(rest, flags);                                                                                            \
     int mode = va_arg(rest, int);                                                                                     \
     va_end(rest);                                                                                                     \
-    return NEXT(int, #name, const char *, int, ...)(redirected(path, room), flags, mode);                             \
+    return CALL(name, redirected(path, room), flags, mode);                                                           \
   }
 
 #define AT_WITH_MODE(name)                                                                                            \
+  NEXT(int, name, int, const char *, int, ...)                                                                        \
   EXPORT int name(int folder, const char *path, int flags, ...) {                                                     \
     char room[ROOM];                                                                                                  \
     va_list rest;                                                                                                     \
     va_start(rest, flags);                                                                                            \
     int mode = va_arg(rest, int);                                                                                     \
     va_end(rest);                                                                                                     \
-    return NEXT(int, #name, int, const char *, int, ...)(folder, redirected(path, room), flags, mode);                \
+    return CALL(name, folder, redirected(path, room), flags, mode);                                                   \
   }
 
 #define AT(name, third, fourth)                                                                                       \
+  NEXT(int, name, int, const char *, third, fourth)                                                                   \
   EXPORT int name(int folder, const char *path, third a, fourth b) {                                                  \
     char room[ROOM];                                                                                                  \
-    return NEXT(int, #name, int, const char *, third, fourth)(folder, redirected(path, room), a, b);                  \
+    return CALL(name, folder, redirected(path, room), a, b);                                                          \
   }
 
 // What glibc before 2.33 has in place of stat and its family: a version of the structure comes first.
 #define VERSIONED(name)                                                                                               \
+  NEXT(int, name, int, const char *, void *)                                                                          \
   EXPORT int name(int version, const char *path, void *out) {                                                         \
     char room[ROOM];                                                                                                  \
-    return NEXT(int, #name, int, const char *, void *)(version, redirected(path, room), out);                         \
+    return CALL(name, version, redirected(path, room), out);                                                          \
   }
 
 WITH_MODE(open)
@@ -110,12 +125,14 @@ VERSIONED(__lxstat)
 VERSIONED(__lxstat64)
 BY_PATH(char *, realpath, char *)
 
+NEXT(void *, opendir, const char *)
 EXPORT void *opendir(const char *path) {
   char room[ROOM];
-  return NEXT(void *, "opendir", const char *)(redirected(path, room));
+  return CALL(opendir, redirected(path, room));
 }
 
+NEXT(int, statx, int, const char *, int, unsigned, void *)
 EXPORT int statx(int folder, const char *path, int flags, unsigned mask, void *out) {
   char room[ROOM];
-  return NEXT(int, "statx", int, const char *, int, unsigned, void *)(folder, redirected(path, room), flags, mask, out);
+  return CALL(statx, folder, redirected(path, room), flags, mask, out);
 }

@@ -221,8 +221,12 @@ class Recording(Sequence[Command]):
         return command_place(self.numbered_from + index, self.table.labels.get(index), groups, self.label)
 
     def describe_slot(self, slot: int) -> str:
-        """How messages and exports call a slot."""
-        name = self.slot_names.get(slot)
+        """How messages and exports call a slot.
+
+        Raises:
+            InvalidArgumentError: not the number of a slot.
+        """
+        name = self.slot_names.get(integer(slot, "slot"))
         return f"slot {slot}" if name is None else f"slot {slot} `{visible(name)}`"
 
     def describe_place(self, place: Place) -> str:

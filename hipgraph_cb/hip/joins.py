@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from threading import Thread
 from typing import TYPE_CHECKING, Any
 
 from hipgraph_cb.backend.builtin_kernels import builtin_code_object
@@ -94,12 +95,21 @@ def auto_join(api: HipApi) -> AutoJoin:
     """What `AUTO` means on the runtime that is loaded, whatever GPU is behind it.
 
     AMD's own has functions beyond HIP, which a library that brings HIP to another driver has not. The one that is
-    called, for the null stream, changes nothing, not even what the last error of the thread is.
+    called takes the last error of its thread away, so it has a thread of its own. (Of functions that return no error
+    code hip-python does not say that they are missing.)
     """
+    is_amd: list[bool] = []
+    thread = Thread(target=lambda: is_amd.append(_has_own_functions(api)))
+    thread.start()
+    thread.join()
+    return AUTO_ON_AMD if is_amd == [True] else AUTO_ELSEWHERE
+
+
+def _has_own_functions(api: HipApi) -> bool:
     try:
-        api.call("hipGetStreamDeviceId", None)
+        api.call("hipExtGetLastError")
     except UnavailableError:
-        return AUTO_ELSEWHERE
+        return False
     except HipError:  # whatever it answers, it is there
         pass
-    return AUTO_ON_AMD
+    return True

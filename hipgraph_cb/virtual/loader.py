@@ -20,6 +20,7 @@ from hipgraph_cb.code_object.debug_info.debug_info import Frame
 from hipgraph_cb.code_object.symbols import Relocation
 from hipgraph_cb.code_object.verify import VerifiedExecutable, VerifiedExport
 from hipgraph_cb.errors import InvalidArgumentError, UnimplementedError
+from hipgraph_cb.virtual.isa.targets.families import target_of
 from hipgraph_cb.virtual.memory import Memory
 
 PAGE = 4096
@@ -78,7 +79,7 @@ def load(
         InvalidArgumentError: a relocation outside the segments.
         UndefinedSymbol: a relocation of a symbol that is neither in the code object nor in `defined`.
     """
-    _prepare_to_execute()
+    _prepare_to_execute(executable.target.processor)
     code_object = executable.code_object
     segments = code_object.loadable()
     extent = max((segment.address + segment.memory_size for segment in segments), default=0)
@@ -100,12 +101,14 @@ def load(
 
 
 @cache
-def _prepare_to_execute() -> None:
+def _prepare_to_execute(processor: str) -> None:
     """Import what executes kernels, which a program that only asks for devices does not need.
 
-    Not by the worker: a library that waits for a kernel while it is being loaded keeps other threads from loading any.
+    Not by the worker: a library that waits for a kernel while it is being loaded keeps other threads from loading any,
+    and below Python 3.12 an import in another thread can hide from the interpreter that Ctrl-C is what ends it.
     """
     import_module("hipgraph_cb.virtual.dispatch")
+    target_of(processor)
 
 
 def _loaded_kernel(code_object: CodeObject, base: int, export: VerifiedExport) -> LoadedKernel:

@@ -75,19 +75,19 @@ class Runtime:
     def __init__(self, failure):
         self.failure = failure
 
-    def call(self, name, _stream):
-        assert name == "hipGetStreamDeviceId"
+    def call(self, name):
+        assert name == "hipExtGetLastError"
         if self.failure is not None:
             raise self.failure
 
 
-@pytest.mark.parametrize("failure", [None, HipError("hipGetStreamDeviceId", 1, "hipErrorInvalidValue")])
+@pytest.mark.parametrize("failure", [None, HipError("hipExtGetLastError", 1, "hipErrorInvalidValue")])
 def test_a_runtime_with_amd_s_own_functions_is_amd_s_whatever_they_answer(failure):
     assert auto_join(Runtime(failure)) == AutoJoin(16, JoinPolicy.EMPTY)
 
 
 def test_a_runtime_without_amd_s_own_functions_forwards_to_another_driver():
-    missing = UnavailableError("the HIP library has no function hipGetStreamDeviceId")
+    missing = UnavailableError("the HIP library has no function hipExtGetLastError")
     assert auto_join(Runtime(missing)) == AutoJoin(64, JoinPolicy.KERNEL)
 
 

@@ -166,7 +166,7 @@ def test_a_second_device_is_made_current_before_it_is_used(counting, monkeypatch
 
 
 ANY_DEVICE = {
-    "hipGetStreamDeviceId",
+    "hipExtGetLastError",
     "hipGetDeviceCount",
     "hipGetDeviceProperties",
     "hipPointerGetAttributes",

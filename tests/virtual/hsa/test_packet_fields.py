@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 from support.hsa_client import dispatch
 
+from hipgraph_cb.virtual import dispatch as virtual_dispatch
 from hipgraph_cb.virtual.dispatch import DEFAULTS
-from hipgraph_cb.virtual.hsa.objects import packets
 from hipgraph_cb.virtual.hsa.objects.packets import read_dispatch
 
 FAULTS = (Path(__file__).resolve().parents[2] / "fixtures" / "virtual" / "faults.gfx942.hsaco").read_bytes()
@@ -42,7 +42,7 @@ def test_a_kernel_reads_its_packet_in_the_queue(client, queue):
 def test_the_group_segment_of_the_packet_bounds_local_memory(client, queue, monkeypatch, extra, status):
     """The kernel writes its words behind those that it declares, on a device where that is a fault."""
     monkeypatch.setattr(
-        packets, "execution_settings", lambda settings, target: replace(DEFAULTS, refuses_outside_lds=True)
+        virtual_dispatch, "execution_settings", lambda settings, target: replace(DEFAULTS, refuses_outside_lds=True)
     )
     module = client.load(FAULTS)
     size = module.kernel("local_at")["group_segment_size"] + extra

@@ -17,6 +17,7 @@ class FaultLog:
     def __init__(self) -> None:
         self._lock = threading.RLock()  # a finalizer in the middle of a failure may fail too
         self._entries: list[str] = []
+        self._unread: list[str] = []
         self._is_fresh = False
 
     def add(self, text: str) -> None:
@@ -27,6 +28,18 @@ class FaultLog:
             self._is_fresh = True
             if text not in self._entries and len(self._entries) < _MOST_ENTRIES:
                 self._entries.append(text)
+
+    def keep(self, text: str) -> None:
+        """Keep a text about work that has failed, which nobody may ever wait for."""
+        with self._lock:
+            if len(self._unread) < _MOST_ENTRIES:
+                self._unread.append(text)
+
+    def unread(self) -> list[str]:
+        """What was kept and was in no report; returned once."""
+        with self._lock:
+            found, self._unread = self._unread, []
+            return found
 
     def replace(self, text: str) -> None:
         """Replace all texts by this one."""
@@ -43,6 +56,7 @@ class FaultLog:
     def report(self) -> str | None:
         """All texts about the last failure, or None."""
         with self._lock:
+            self._unread = [text for text in self._unread if text not in self._entries]
             return "\n".join(self._entries) or None
 
     def reset_lock(self) -> None:

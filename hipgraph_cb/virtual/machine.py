@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 import threading
+import time
 import traceback
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -21,6 +22,8 @@ from hipgraph_cb.virtual.models import MODELS, GpuModel
 from hipgraph_cb.virtual.settings import Settings
 from hipgraph_cb.virtual.worker import Failure, Operation, Worker
 
+LAST_MOMENT = 0.25
+"""Seconds that work may take when the process ends."""
 HOST_ARENA = 4 << 30
 """Address space for pinned host memory, beside that of the devices."""
 
@@ -43,7 +46,8 @@ class Machine:
         memory: one arena for all devices and for pinned host memory, so every device can reach every range.
         calls: what the calls of both libraries share.
         on_fault: called on the worker, with the lock, when a kernel or copy has faulted.
-        show: called with the text of each kernel or copy that has failed.
+        show: called with the text of each kernel or copy that has failed; None: those that are in no report of an error
+            are written to stderr at exit.
         helpers: further threads, each with what it waits on, to be ended at exit.
     """
 
@@ -52,7 +56,7 @@ class Machine:
         self.settings = settings
         self.faults = FaultLog()
         self.on_fault: Callable[[Failure], None] = lambda failure: None
-        self.show: Callable[[str], None] = lambda text: None
+        self.show: Callable[[str], None] | None = None
         self.interrupts = Interrupts()
         self.calls = SharedCalls(self.interrupts, self.faults)
         self.calls.on_interrupted_wait = self._stop_kernels
@@ -84,8 +88,11 @@ class Machine:
             code, text = Code.UNKNOWN, "".join(traceback.format_exception(error)).rstrip()
         failure = Failure(code, f"{operation.label}: {text}")
         self.faults.add(failure.text)
-        self.show(failure.text)
         was_stopped = isinstance(error, DeviceFault) and error.kind is FaultKind.TIMEOUT
+        if self.show is not None:
+            self.show(failure.text)
+        elif not was_stopped:
+            self.faults.keep(failure.text)
         if isinstance(error, (DeviceFault, MemoryFault)) and not was_stopped:
             self._fault_happened(failure)
         return failure
@@ -101,10 +108,27 @@ class Machine:
         for gpu in self.gpus:
             gpu.worker.stop_running("stopped because Ctrl-C ended the wait for it")
 
+    def _let_short_work_end(self) -> None:
+        """Wait a moment for what is enqueued, so that its faults are reported."""
+        deadline = time.monotonic() + LAST_MOMENT
+        if not self.calls.lock.acquire(timeout=LAST_MOMENT):
+            return
+        try:
+            while not all(gpu.worker.is_idle for gpu in self.gpus):
+                left = deadline - time.monotonic()
+                if left <= 0 or not self.calls.changed.wait(left):
+                    break
+        finally:
+            self.calls.lock.release()
+
     def close(self, seconds: float = 2.0) -> None:
-        """At exit: stop the workers and let waiting calls return. In a forked child there are none."""
+        """At exit: write the faults that are in no report, stop the workers, and let waiting calls return. In a forked
+        child there are none."""
         if self.calls.refusal is not None:
             return
+        self._let_short_work_end()
+        for text in self.faults.unread():
+            sys.stderr.write(f"hipgraph_cb: a fault of the virtual GPU that no error has reported:\n{text}\n")
         self.show = lambda text: None  # nobody wants to know what is stopped now
         for gpu in self.gpus:
             gpu.worker.stop_running("stopped because the process ends")

@@ -1,4 +1,4 @@
-"""The numbers of the DWARF 5 standard that are read here, section 7.5 and 7.22."""
+"""The numbers of DWARF 5 that are read here."""
 
 from __future__ import annotations
 

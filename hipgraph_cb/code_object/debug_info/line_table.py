@@ -1,4 +1,4 @@
-"""The line program of a unit: which line of which file each instruction comes from (DWARF 5, section 6.2)."""
+"""The line program of a unit: which line of which file each instruction comes from."""
 
 from __future__ import annotations
 

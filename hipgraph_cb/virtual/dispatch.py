@@ -236,5 +236,6 @@ def _context(device: TargetId, rsrc1: int, properties: int) -> CompileContext | 
     target = target_of(device.processor)
     if target is None or not target.executes:
         return None
-    mode, lanes = FloatMode.from_rsrc1(rsrc1), target.wave_size(properties)
+    mode = FloatMode.from_rsrc1(rsrc1, always_clamps_nan=target.differences.always_clamps_nan)
+    lanes = target.wave_size(properties)
     return CompileContext(target, device.processor, lanes, mode, sram_ecc=device.sramecc is FeatureState.ON)

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from hipgraph_cb.virtual.memory import Memory
 
 Triple = tuple[int, int, int]
+_TTMP = 108  # the first trap register
 
 
 def initial_state(launch: Launch, memory: Memory, placement: Placement) -> State:
@@ -37,10 +38,14 @@ def initial_state(launch: Launch, memory: Memory, placement: Placement) -> State
         MemoryFault: arguments to be preloaded are not in live memory.
     """
     descriptor = launch.kernel.descriptor
-    mode = FloatMode.from_rsrc1(descriptor.compute_pgm_rsrc1).register
+    differences = placement.target.differences
+    mode = FloatMode.from_rsrc1(descriptor.compute_pgm_rsrc1, always_clamps_nan=differences.always_clamps_nan).register
     state = state_of(memory, placement, lds_size=launch.lds_size, scratch_size=launch.scratch_size, mode=mode)
     _write_user_sgprs(state, launch, memory)
-    _write_system_sgprs(state, launch, placement)
+    if differences.ids_in_trap_registers:
+        _write_trap_registers(state, placement)
+    else:
+        _write_system_sgprs(state, launch, placement)
     dimensions = (descriptor.compute_pgm_rsrc2 >> 11 & 3) + 1
     state.write_vgpr(0, packed_ids(launch.workgroup, placement.groups, dimensions, placement.lanes))
     exists = _existing_lanes(launch, placement)
@@ -83,6 +88,18 @@ def _write_system_sgprs(state: State, launch: Launch, placement: Placement) -> N
         if rsrc2 >> (7 + axis) & 1:
             state.write_sgpr(register, _group_id_register(placement, axis))
             register += 1
+
+
+def _write_trap_registers(state: State, placement: Placement) -> None:
+    """Workgroup id x in ttmp9, y and z in the halves of ttmp7, the number of the wave in bits 29:25 of ttmp8."""
+    y, z = (_group_id_register(placement, axis) for axis in (1, 2))
+    state.write_sgpr(_TTMP + 9, _group_id_register(placement, 0))
+    if isinstance(y, int) and isinstance(z, int):
+        state.write_sgpr(_TTMP + 7, y | z << 16)
+    else:
+        state.write_sgpr(_TTMP + 7, np.asarray(y, np.uint32) | np.asarray(z, np.uint32) << np.uint32(16))
+    waves = np.tile(np.arange(placement.waves_per_group, dtype=np.uint32) << np.uint32(25), placement.groups)
+    state.write_sgpr(_TTMP + 8, uniform(waves.reshape(-1, 1)))
 
 
 def _group_id_register(placement: Placement, axis: int) -> Scalar32:

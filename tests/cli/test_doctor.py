@@ -69,7 +69,7 @@ def test_each_instruction_that_is_done_has_the_file_that_gives_it_its_meaning(
     assert facts["homes"]["v_add_f32"].endswith("/float_alu.py")  # compiled in a file that several families share
 
 
-@pytest.mark.parametrize("target", ["gfx90a", "gfx950", "gfx1201"])
+@pytest.mark.parametrize("target", ["gfx90a", "gfx950"])
 def test_a_target_whose_code_is_only_read_says_so_of_each_instruction(
     target: str, capsys: pytest.CaptureFixture[str]
 ) -> None:

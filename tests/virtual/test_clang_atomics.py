@@ -1,4 +1,4 @@
-"""Kernels of clang -O2 for gfx942 and gfx1100 that count, compare and exchange between lanes, against numpy."""
+"""Kernels of clang -O2 for gfx942, gfx1100 and gfx1201 that count, compare and exchange lanes, against numpy."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ SIZES = (1, 63, 64, 65, 1000, 100003)
 F32, I32, U32 = np.float32, np.int32, np.uint32
 
 
-@pytest.fixture(params=["gfx942", "gfx1100"])
+@pytest.fixture(params=["gfx942", "gfx1100", "gfx1201"])
 def gpu(request) -> VirtualGpu:
     return VirtualGpu(f"clang/k_cl.{request.param}.hsaco")
 
@@ -51,7 +51,7 @@ def test_a_wave_sums_through_permutes_dpp_and_its_first_lane(gpu, n):
     launch(gpu, "wavesum", n, 192, [out, px, n])
     waves = np.zeros(-(-n // 192) * 192, np.int64)
     waves[:n] = x
-    lanes = 32 if gpu.settings.target.processor == "gfx1100" else 64
+    lanes = 32 if gpu.settings.target.processor != "gfx942" else 64
     halves = np.repeat(waves.reshape(-1, 32).sum(axis=1), 32).reshape(-1, lanes)
     from_left = np.where(np.arange(lanes) % 16, halves[:, np.arange(lanes) - 1], 0)
     expected = halves + 2 * from_left + halves[:, :1]

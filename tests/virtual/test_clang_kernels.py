@@ -1,4 +1,4 @@
-"""Kernels that clang -O2 made for gfx942 and gfx1100, against numpy."""
+"""Kernels that clang -O2 made for gfx942, gfx1100 and gfx1201, against numpy."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ BLOCKS = (50, 192, 256)
 F32, I32, U32 = np.float32, np.int32, np.uint32
 
 
-@pytest.fixture(params=["gfx942", "gfx1100"])
+@pytest.fixture(params=["gfx942", "gfx1100", "gfx1201"])
 def gpu(request) -> VirtualGpu:
     return VirtualGpu(f"clang/k_cl.{request.param}.hsaco")
 

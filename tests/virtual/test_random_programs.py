@@ -33,13 +33,15 @@ def test_a_sample_of_random_programs(tmp_path, level):
     compare(tmp_path, 10_000 + TOGETHER * LEVELS.index(level), level, "gfx942")
 
 
-@pytest.mark.parametrize("level", LEVELS)
-def test_a_smaller_sample_for_gfx1100(tmp_path, level):
-    compare(tmp_path, 20_000 + TOGETHER * LEVELS.index(level), level, "gfx1100", 2)
+@pytest.mark.parametrize(
+    ("processor", "level"), [("gfx1100", "O0"), ("gfx1100", "O2"), ("gfx1201", "O0"), ("gfx1201", "O3")]
+)
+def test_a_smaller_sample_for_other_processors(tmp_path, processor, level):
+    compare(tmp_path, 20_000 + TOGETHER * LEVELS.index(level), level, processor, 2)
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("processor", ["gfx942", "gfx1100"])
+@pytest.mark.parametrize("processor", ["gfx942", "gfx1100", "gfx1201"])
 @pytest.mark.parametrize("batch", range(100))
 def test_five_hundred_random_programs(tmp_path, batch, processor):
     compare(tmp_path, TOGETHER * batch, LEVELS[batch % 4], processor)

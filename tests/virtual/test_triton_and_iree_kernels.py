@@ -1,4 +1,4 @@
-"""Kernels that Triton made for gfx942 and gfx1100, and IREE for gfx942, against numpy."""
+"""Kernels that Triton made for gfx942, gfx1100 and gfx1201, and IREE for gfx942, against numpy."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class TritonKernel:
         self.gpu.launch(name, grid, (self.block,), arguments, dynamic_lds=self._dynamic_lds)
 
 
-@pytest.fixture(params=["gfx942", "gfx1100"])
+@pytest.fixture(params=["gfx942", "gfx1100", "gfx1201"])
 def target(request) -> str:
     return request.param
 

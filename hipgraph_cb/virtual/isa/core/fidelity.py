@@ -6,8 +6,8 @@ import re
 from types import MappingProxyType
 
 _APPROXIMATE = re.compile(
-    r"v_(exp|log|rcp|rsq|sqrt|sin|cos)(_legacy|_iflag)?_f(16|32|64)|v_s?mf(ma|mac)_f.*|v_cvt_sr_(fp|bf)8_f32"
-    r"|v_dot2c?_f32_f16|t?buffer_(load|store)_format_d16.*|s_memtime|s_memrealtime|s_getreg_b32"
+    r"v_(exp|log|rcp|rsq|sqrt|sin|cos)(_legacy|_iflag)?_f(16|32|64)|v_(s?mf(ma|mac)|wmma)_b?f.*|v_cvt_sr_(fp|bf)8_f32"
+    r"|v_dot2c?_f32_b?f16|t?buffer_(load|store)_format_d16.*|s_memtime|s_memrealtime|s_sendmsg_rtn_b64|s_getreg_b32"
 )
 
 
@@ -33,7 +33,7 @@ DIFFERENCES = MappingProxyType(
             "an offset register and the instruction's offset are added without a limit of 32 bits, so a negative "
             "number in the register is out of range whatever is added to it; no document says what hardware does"
         ),
-        "half dot products": "v_dot2_f32_f16 and v_dot2c_f32_f16 round to f32 after each product and each sum",
+        "half dot products": "v_dot2_f32_f16, v_dot2c_f32_f16 and those of bf16 round after each product and each sum",
         "matrix instructions": (
             "sums are made in single precision (double for f64) in an order of their own; hardware rounds in between. "
             "xf32 inputs are rounded to nearest even with ten bits of fraction, which no document says of hardware"

@@ -31,8 +31,13 @@ class FloatMode:
 
     @classmethod
     @lru_cache(maxsize=64)
-    def from_rsrc1(cls, rsrc1: int) -> FloatMode:
-        """The mode a wave starts with, from COMPUTE_PGM_RSRC1 of the kernel descriptor."""
+    def from_rsrc1(cls, rsrc1: int, *, always_clamps_nan: bool = False) -> FloatMode:
+        """The mode a wave starts with, from COMPUTE_PGM_RSRC1 of the kernel descriptor.
+
+        Where clamp always makes NaN zero, two bits there have other meanings.
+        """
+        if always_clamps_nan:
+            rsrc1 |= 1 << 21 | 1 << 23
         mode = cls.from_register(rsrc1 >> 12 & 0xFF)
         flags = {"dx10_clamp": 21, "ieee": 23, "fp16_overflow": 26}
         return replace(mode, **{name: bool(rsrc1 >> bit & 1) for name, bit in flags.items()})

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from hipgraph_cb.virtual.isa.core.instruction import Instruction
 
 SCALARS, VECTORS = 128, 256
+_ALIGNMENTS = {1: 1, 2: 2}  # by the number of registers
 _WIDTH = re.compile(r"_[biu](32|64)(?=_|$)")
 _WORDS = re.compile(r"dword(?:x(\d+))?$")
 _TO_ONE_SCALAR = ("v_readlane", "v_readfirstlane")
@@ -30,7 +31,7 @@ def scalars(number: int, count: int) -> int:
     Raises:
         UnsupportedInstruction: they do not exist, or may not start there.
     """
-    if number != NOWHERE and (number + count > SCALARS or number % min(count, 4)):
+    if number != NOWHERE and (number + count > SCALARS or number % _ALIGNMENTS.get(count, 4)):
         raise UnsupportedInstruction(f"{_several(count, 'scalar')} from number {number} on")
     return number
 

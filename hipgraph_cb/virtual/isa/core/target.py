@@ -28,6 +28,10 @@ class Differences:
         compares_write_exec_only: whether v_cmpx has EXEC as its only destination.
         descriptors_choose_range: whether a buffer descriptor says by OOB_SELECT how its range is meant.
         compares_through_dpp: whether a comparison can take a source from another lane.
+        ids_in_trap_registers: whether a wave finds its workgroup's number in trap registers, not in user registers.
+        always_clamps_nan: whether clamp makes NaN zero whatever the descriptor says, and minimum and maximum are always
+            those of IEEE.
+        splits_matrix_rows: whether each group of sixteen lanes holds another part of a row in a wave matrix.
         exchanges_within_32: whether ds_bpermute and ds_permute choose among the 32 lanes of a half of the wave.
     """
 
@@ -36,6 +40,9 @@ class Differences:
     compares_write_exec_only: bool = False
     descriptors_choose_range: bool = False
     compares_through_dpp: bool = False
+    ids_in_trap_registers: bool = False
+    always_clamps_nan: bool = False
+    splits_matrix_rows: bool = False
     exchanges_within_32: bool = False
 
 

@@ -195,6 +195,7 @@ def _integer_operations(width: int) -> dict[str, AtomicOperation]:
         "swap": AtomicOperation(unsigned, _swap, walk=_swap_walk),
         "cmpswap": AtomicOperation(unsigned, _compare_and_swap, 2, walk=_compare_and_swap_walk),
         "csub": AtomicOperation(unsigned, _clamped_difference),
+        "cond_sub": AtomicOperation(unsigned, lambda old, value: np.where(old < value, old, old - value)),
         "mskor": AtomicOperation(unsigned, _masked_or, 2),
         "wrap": AtomicOperation(unsigned, _wrap, 2),
     }

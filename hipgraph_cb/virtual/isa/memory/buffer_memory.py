@@ -351,7 +351,7 @@ def _compile_narrow_store(instruction: Instruction, context: CompileContext) -> 
     return step
 
 
-@semantics("buffer_wbl2", "buffer_inv", "buffer_gl0_inv", "buffer_gl1_inv")
+@semantics("buffer_wbl2", "buffer_inv", "buffer_gl0_inv", "buffer_gl1_inv", "global_inv", "global_wb", "global_wbinv")
 def _compile_cache_operation(instruction: Instruction, context: CompileContext) -> Compiled:
     """Writing back and invalidating caches, of which there are none."""
     return None

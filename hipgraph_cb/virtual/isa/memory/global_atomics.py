@@ -32,6 +32,7 @@ OPERATIONS: dict[str, AtomicOperation] = {
     **{name: INTEGER32[name] for name in _INTEGERS},
     **{f"{name}_x2": INTEGER64[name] for name in _INTEGERS},
     "csub": INTEGER32["csub"],
+    "cond_sub": INTEGER32["cond_sub"],
     **{f"{name}_f32": FLOAT32[name] for name in ("add", "min", "max", "cmpswap")},
     "add_f64": FLOAT64["add"],
     "min_f64": FLOAT64["min"],

@@ -11,7 +11,13 @@ from numpy.typing import NDArray
 from hipgraph_cb.virtual.isa.core.control import Barrier, Branch, ConditionalBranch, EndProgram, Jump, SetMode
 from hipgraph_cb.virtual.isa.core.float_mode import MODE_BITS, SKIPS_VECTORS
 from hipgraph_cb.virtual.isa.core.lane_mask import LaneMask
-from hipgraph_cb.virtual.isa.core.operands import PRIVATE_BASE, SHARED_BASE, scalar_reader, scalar_reader64
+from hipgraph_cb.virtual.isa.core.operands import (
+    PRIVATE_BASE,
+    SHARED_BASE,
+    constant_value,
+    scalar_reader,
+    scalar_reader64,
+)
 from hipgraph_cb.virtual.isa.core.registry import CompileContext, Compiled, UnsupportedInstruction, semantics
 from hipgraph_cb.virtual.isa.core.state import EXEC, VCC, MaskOrNumber, Scalar32, State
 
@@ -38,6 +44,22 @@ def _target(instruction: Instruction) -> int:
     "s_waitcnt_vmcnt",
     "s_waitcnt_vscnt",
     "s_wait_idle",
+    "s_wait_alu",
+    "s_wait_bvhcnt",
+    "s_wait_dscnt",
+    "s_wait_expcnt",
+    "s_wait_kmcnt",
+    "s_wait_loadcnt",
+    "s_wait_loadcnt_dscnt",
+    "s_wait_samplecnt",
+    "s_wait_storecnt",
+    "s_wait_storecnt_dscnt",
+    "s_sleep_var",
+    "s_prefetch_data",
+    "s_prefetch_data_pc_rel",
+    "s_prefetch_inst",
+    "s_prefetch_inst_pc_rel",
+    "s_buffer_prefetch_data",
     "s_delay_alu",
     "s_clause",
     "s_version",
@@ -82,6 +104,26 @@ def _compile_end(instruction: Instruction, context: CompileContext) -> Compiled:
 @semantics("s_barrier")
 def _compile_barrier(instruction: Instruction, context: CompileContext) -> Compiled:
     del instruction, context
+    return Barrier()
+
+
+WORKGROUP_BARRIER = 0xFFFF  # minus one, as a barrier's number
+
+
+@semantics("s_barrier_signal")
+def _compile_signal(instruction: Instruction, context: CompileContext) -> Compiled:
+    """A wave that waits has signalled before, so the wait alone is enough."""
+    del context
+    if constant_value(instruction.fields["ssrc0"], instruction.literal, "u16") != WORKGROUP_BARRIER:
+        raise UnsupportedInstruction("a barrier other than the workgroup's")
+    return None
+
+
+@semantics("s_barrier_wait")
+def _compile_wait(instruction: Instruction, context: CompileContext) -> Compiled:
+    del context
+    if instruction.fields["simm16"] & 0xFFFF != WORKGROUP_BARRIER:
+        raise UnsupportedInstruction("a barrier other than the workgroup's")
     return Barrier()
 
 

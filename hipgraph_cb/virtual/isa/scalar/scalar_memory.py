@@ -12,13 +12,14 @@ from hipgraph_cb.virtual.isa.core.operands import field
 from hipgraph_cb.virtual.isa.core.register_limits import scalars
 from hipgraph_cb.virtual.isa.core.registry import CompileContext, Compiled, semantics
 from hipgraph_cb.virtual.isa.core.state import MASK64, State, uniform
+from hipgraph_cb.virtual.isa.memory.memory_access import load_narrow
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from hipgraph_cb.virtual.isa.core.instruction import Instruction
 
-SIZES = {"dword": 1, "dwordx2": 2, "dwordx4": 4, "dwordx8": 8, "dwordx16": 16}
+SIZES = {"dword": 1, "dwordx2": 2, "dwordx3": 3, "dwordx4": 4, "dwordx8": 8, "dwordx16": 16}
 ADDRESS_BITS = (1 << 48) - 1
 
 
@@ -54,6 +55,35 @@ def _compile_load(instruction: Instruction, context: CompileContext) -> Compiled
         else:
             addresses = np.asarray(address, np.uint64).view(np.int64) + distance
             load_per_wave(state, instruction, addresses & ~3, destination, count)
+
+    return step
+
+
+# bytes of a narrow load, and whether it is extended by its sign
+NARROW = {"ubyte": (1, False), "sbyte": (1, True), "ushort": (2, False), "sshort": (2, True)}
+
+
+@semantics(*(f"s_load_{size}" for size in NARROW))
+def _compile_narrow_load(instruction: Instruction, context: CompileContext) -> Compiled:
+    del context
+    size, is_signed = NARROW[instruction.mnemonic.removeprefix("s_load_")]
+    base, destination = instruction.fields["sbase"], instruction.fields["sdata"]
+    offset = offset_reader(instruction)
+    sign = 1 << (8 * size - 1)
+
+    def step(state: State) -> None:
+        addresses = np.atleast_2d(np.asarray(state.read_sgpr64(base), np.uint64)).view(np.int64) + offset(state)
+        addresses = np.broadcast_to(addresses, (state.waves, 1))
+        running = state.running
+        if running is not None:
+            addresses = np.where(running, addresses, addresses[int(running.argmax()), 0])
+        faulty = state.memory.check(addresses, size)
+        if faulty is not None:
+            raise state.memory_fault(instruction, addresses, size, faulty)
+        values = load_narrow(state.memory.u8, addresses - state.memory.base, size)
+        if is_signed:
+            values = (values ^ np.uint32(sign)) - np.uint32(sign)
+        state.write_sgpr(destination, uniform(values))
 
     return step
 

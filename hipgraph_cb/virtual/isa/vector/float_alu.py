@@ -79,6 +79,20 @@ minimum = _extreme(np.minimum, np.bitwise_or)
 maximum = _extreme(np.maximum, np.bitwise_and)
 
 
+def _propagating(choose: Any, merge_zero: Any) -> Callable[[Float, Float], Float]:
+    """The minimum or maximum of IEEE 754-2019, which is NaN where an operand is."""
+    plain = _extreme(choose, merge_zero)
+
+    def apply(a: Float, b: Float) -> Float:
+        return np.where(np.isnan(a), quieted(a), np.where(np.isnan(b), quieted(b), plain(a, b)))
+
+    return apply
+
+
+minimum_or_nan = _propagating(np.minimum, np.bitwise_or)
+maximum_or_nan = _propagating(np.maximum, np.bitwise_and)
+
+
 def minimum3(a: Float, b: Float, c: Float) -> Float:
     return minimum(minimum(a, b), c)
 
@@ -168,6 +182,8 @@ def _arithmetic(kind: str) -> dict[str, Operation]:
         f"v_mul_{kind}": operation(two, np.multiply, arithmetic=True, directed="multiply"),
         f"v_min_{kind}": operation(two, minimum, arithmetic=True),
         f"v_max_{kind}": operation(two, maximum, arithmetic=True),
+        f"v_minimum_{kind}": operation(two, minimum_or_nan, arithmetic=True),
+        f"v_maximum_{kind}": operation(two, maximum_or_nan, arithmetic=True),
         f"v_fma_{kind}": operation(three, FMA[kind], arithmetic=True, directed="fma"),
     }
 
@@ -189,7 +205,13 @@ def _rounding(kind: str) -> dict[str, Operation]:
 
 def _differences(kind: str) -> dict[str, Operation]:
     two = f"{kind} {kind} {kind}"
+    three = f"{two} {kind}"
+    least, most = minimum_or_nan, maximum_or_nan
     return {
+        f"v_minimum3_{kind}": operation(three, lambda a, b, c: least(least(a, b), c), arithmetic=True),
+        f"v_maximum3_{kind}": operation(three, lambda a, b, c: most(most(a, b), c), arithmetic=True),
+        f"v_minimummaximum_{kind}": operation(three, lambda a, b, c: most(least(a, b), c), arithmetic=True),
+        f"v_maximumminimum_{kind}": operation(three, lambda a, b, c: least(most(a, b), c), arithmetic=True),
         f"v_sub_{kind}": operation(two, np.subtract, arithmetic=True, directed="subtract"),
         f"v_subrev_{kind}": operation(two, _reversed(np.subtract), arithmetic=True, directed="subtract_reversed"),
         f"v_min3_{kind}": operation(f"{two} {kind}", minimum3, arithmetic=True),

@@ -1,4 +1,4 @@
-"""A process that sees a virtual gfx1100 runs on it what it would run on the default one."""
+"""A process that sees a virtual gfx1100 or gfx1201 runs on it what it would run on the default one."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ with open_device({backend!r}) as device:
 """
 
 
-@pytest.mark.parametrize("backend", ["hip", "hsa"])
-def test_fills_kernels_and_copies_run_on_gfx1100(backend):
-    child = run(PROGRAM.format(backend=backend), HIPGRAPH_CB_VIRTUAL="gfx1100")
+@pytest.mark.parametrize(("backend", "target"), [("hip", "gfx1100"), ("hsa", "gfx1100"), ("hsa", "gfx1201")])
+def test_fills_kernels_and_copies_run_on_other_processors(backend, target):
+    child = run(PROGRAM.format(backend=backend), HIPGRAPH_CB_VIRTUAL=target)
     status, output, errors = result_of(child)
-    assert (status, output) == (0, "gfx1100 True"), errors
+    assert (status, output) == (0, f"{target} True"), errors

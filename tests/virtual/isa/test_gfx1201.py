@@ -177,3 +177,12 @@ def test_integers_of_a_wave_matrix(state, code, width, depth, left, right):
         fill(state, register, np.full(32, 1000))
     run(state, code)
     assert np.array_equal(split_result(state, C, 8).view(np.int32), a @ b + 1000)
+
+
+def test_an_index_stays_known_through_the_short_form_of_a_shift(state):
+    fill(state, 0, LANE)
+    fill(state, 1, 0)
+    run(state, "8200043e")  # v_lshlrev_b64 v[2:3], 2, v[0:1]
+    assert state.read_scaled(2) is not None
+    assert np.array_equal(read(state, 2)[0], 4 * LANE)
+    assert not read(state, 3).any()

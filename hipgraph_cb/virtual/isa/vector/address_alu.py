@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 @semantics(*ADDRESS_OPERATIONS)
 def _compile(instruction: Instruction, context: CompileContext) -> Compiled:
     plain = compile_operation(instruction, context, ADDRESS_OPERATIONS[instruction.mnemonic])
-    if not callable(plain) or instruction.format != "VOP3":
+    if not callable(plain) or instruction.dpp is not None:
         return plain
     return _shift(instruction, plain) if instruction.mnemonic == "v_lshlrev_b64" else _shift_add(instruction, plain)
 
@@ -69,8 +69,9 @@ def _compile_add(instruction: Instruction, context: CompileContext) -> Compiled:
 
 def _shift(instruction: Instruction, plain: Step) -> Step:
     """index << constant, with an index that is zero above bit 31."""
-    amount = constant_value(instruction.fields["src0"], instruction.literal, "u32")
-    source, target = instruction.fields["src1"] - VGPR_BASE, destination(instruction)
+    first, second = source_codes(instruction, 2)
+    amount = constant_value(first, instruction.literal, "u32")
+    source, target = second - VGPR_BASE, destination(instruction)
     if amount is None or amount > 31 or source < 0:
         return plain
 

@@ -2,7 +2,7 @@
 
 A file is written beside its place and then renamed, so whoever opens it sees the old file or the whole new one,
 however many write it at once and wherever one of them is stopped. The partial file has a random name and must be new,
-so nothing that lies there is followed or overwritten.
+so nothing that is there is followed or overwritten.
 """
 
 from __future__ import annotations

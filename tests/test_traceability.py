@@ -70,7 +70,7 @@ VALIDATION = {
     "12 discards are checked": "recording/test_debug_groups.py::test_discarding_is_checked_and_records_nothing",
     "15, 16 indirect counts": "recording/test_indirect_dispatch.py::test_counts_that_cannot_be_read_are_refused",
     "18 constants of whole words": "recording/test_push_constants.py::test_constants_start_at_whole_words",
-    "20 what stands for a binding": "recording/test_dispatch.py::test_an_object_that_is_no_memory_is_refused_by_the_name_of_the_parameter",
+    "20 what a binding may be": "recording/test_dispatch.py::test_an_object_that_is_no_memory_is_refused_by_the_name_of_the_parameter",
     "21 slot beyond the capacity": "recording/test_transfers.py::test_a_slot_beyond_the_binding_table_is_refused",
     "22 replay before end": "recording/test_states.py::test_there_is_no_recording_and_no_program_before_the_end_or_after_a_failure",
     "23 no table": "recording/test_bindings.py::test_a_missing_table_is_refused",

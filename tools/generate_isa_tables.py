@@ -2,7 +2,7 @@
 
 Run by hand with the development package tinygrad==0.14.0 installed:  python tools/generate_isa_tables.py
 
-Only facts are taken: which number is which mnemonic, and where a field lies. The enumerations cover gfx942 and gfx950
+Only facts are taken: which number is which mnemonic, and where a field is. The enumerations cover gfx942 and gfx950
 together; what gfx942 lacks, what they lack and what LLVM spells otherwise stands in the tables below, each entry found
 by giving every opcode of every format to LLVM 19's disassembler for gfx942.
 """

@@ -238,11 +238,11 @@ class Prober:
             if taken >> bit & 1:
                 continue
             results = [llvm.text(bits ^ 1 << bit) for llvm in (self.llvm, self.llvm64)]
-            if not any(self.alike(text, other) for size, other in results if size):
+            if not any(self.same(text, other) for size, other in results if size):
                 fixed |= 1 << bit
         return fixed
 
-    def alike(self, text: str, other: str) -> bool:
+    def same(self, text: str, other: str) -> bool:
         """Whether these are one operation, none of whose operands ceased to be a half of a register."""
         halves = [len(re.findall(r"v\d+\.[lh]", line)) for line in (text, other)]
         return text.split()[0] == other.split()[0] and halves[0] == halves[1]

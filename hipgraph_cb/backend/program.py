@@ -183,7 +183,7 @@ class BackendProgram(Program, Generic[QueueKind, NeedsKind, EventKind]):
             )
 
     def _was_closed_meanwhile(self, queue: QueueKind) -> None:
-        """Let go what was closed during a call, so far as nothing else uses it."""
+        """Release what was closed during a call, so far as nothing else uses it."""
         if self._needs.is_retired:
             self._device.backlog.sweep()
         if queue.is_released:
@@ -217,15 +217,15 @@ class BackendProgram(Program, Generic[QueueKind, NeedsKind, EventKind]):
         resources: BoundResources[Any] = BoundResources(device, recording, None, self._kinds[:2])
         events = EventRecord(device, recording, resources, self._kinds[2])
         table = still_fitting(recording, self._table_so_far(), resources.objects, device.limits)
-        former = self._recording, self._resources, self._events
+        previous = self._recording, self._resources, self._events
         self._use(recording, resources, events)
         try:
             self._replace(table, handles_of(table))
         except BaseException:
-            self._use(*former)
+            self._use(*previous)
             raise
         self._needs.hold(resources.handles)
-        former[1].retire(self._needs, former[0])
+        previous[1].retire(self._needs, previous[0])
 
     def _use(self, recording: Recording, resources: BoundResources[Any], events: EventRecord[EventKind]) -> None:
         self._recording, self._resources, self._events = recording, resources, events

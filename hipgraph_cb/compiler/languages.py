@@ -18,7 +18,7 @@ class Language(NamedTuple):
 
     Attributes:
         suffixes: of its files.
-        flags: what the compiler is told, before the options of the caller.
+        flags: what the compiler is given, before the options of the caller.
     """
 
     name: str

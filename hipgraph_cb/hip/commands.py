@@ -1,4 +1,4 @@
-"""Where the memory of a program is, and what HIP functions must be told about single commands."""
+"""Where the memory of a program is, and what HIP functions need to know of single commands."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class CommandArguments:
         fill_kernel: what fills become a launch of; None for memsets.
 
     Attributes:
-        slots: what stands for each slot now; empty for a recording without slots.
+        slots: what is in each slot now; empty for a recording without slots.
         disabled: the commands of the outermost recording that are switched off.
         fill_kernel: as given.
         fill_launches: launches fills outside of a graph, where they are kernels.

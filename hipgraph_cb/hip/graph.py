@@ -196,7 +196,7 @@ class ProgramGraphs:
         return cls(recording, parts, arguments, outermost if changeable else None)
 
     def apply(self) -> list[int] | None:
-        """Take the addresses that the slots have now; returns the commands whose nodes have to be told, None where
+        """Take the addresses that the slots have now; returns the commands whose nodes have to change, None where
         the graphs were not built to be changed."""
         return None if self._prepared is None else self._prepared.apply()
 
@@ -215,7 +215,7 @@ class ProgramGraphs:
                 part.change(commands, done)
 
     def can_become(self, recording: Recording, steps: Sequence[Step]) -> bool:
-        """Whether the nodes there are can be told what another recording of the same structure says."""
+        """Whether the nodes there are can become what another recording of the same structure says."""
         is_one = len(self.parts) == len(steps) == 1 and isinstance(self.parts[0], ExecutableGraph)
         return self._prepared is not None and is_one and recording.kinds <= NODE_KINDS.keys()
 

@@ -94,13 +94,13 @@ def change_nodes(
     rows, parameters = map(nodes.rows.__getitem__, commands), map(nodes.parameters.__getitem__, commands)
     position = 0
     try:
-        for node, row, told in zip(made, rows, parameters):  # noqa: B905 - of one length
+        for node, row, parameter in zip(made, rows, parameters):  # noqa: B905 - of one length
             image, native, change = calls[row]  # type: ignore[misc]
             try:
                 if image is None:
-                    (code,) = change(executable, node, *told)  # type: ignore[misc]
+                    (code,) = change(executable, node, *parameter)  # type: ignore[misc]
                 else:
-                    image.raw = told
+                    image.raw = parameter
                     (code,) = change(executable, node, native)
             except (RuntimeError, ValueError) as error:
                 raise api.failure(_of(nodes, row).change, error, recording.where(commands[position])) from error

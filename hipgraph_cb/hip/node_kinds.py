@@ -1,4 +1,4 @@
-"""How each type of command becomes a node: which functions add and change it, and what they are told.
+"""How each type of command becomes a node: which functions add and change it, and their arguments.
 
 Parameters are prepared for all commands of a type at once. A type from outside adds itself to `NODE_KINDS`.
 """
@@ -42,7 +42,7 @@ class NodeKind:
 
     Attributes:
         add, change: functions of HIP.
-        prepare: makes what they are told for commands, by their indices.
+        prepare: makes their arguments for commands, by their indices.
         block: makes the parameter block that images are written into; None where arguments are passed as they are.
         leads_into_arena: whether parameters hold no address of a place themselves, so that they stay as they are.
         keeps_memory: whether parameters lead into memory that is made with them, for all commands together.
@@ -82,8 +82,8 @@ def _shapes(nodes: PreparedNodes, commands: NDArray[np.intp]) -> tuple[NDArray[A
 def reshape(nodes: PreparedNodes, commands: NDArray[np.intp]) -> list[bytes]:
     """The images of dispatches with their present shapes; all else is as it was."""
     counts, _, lds = _shapes(nodes, commands)
-    former: list[Any] = [nodes.parameters[command] for command in commands.tolist()]
-    return with_shapes(b"".join(former), counts, lds)
+    previous: list[Any] = [nodes.parameters[command] for command in commands.tolist()]
+    return with_shapes(b"".join(previous), counts, lds)
 
 
 def _fills(nodes: PreparedNodes, commands: NDArray[np.intp]) -> Sequence[Prepared]:

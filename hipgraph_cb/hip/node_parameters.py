@@ -127,7 +127,7 @@ class KernelLaunch:
 
     Args:
         function: the address of the hipFunction_t.
-        offsets: where each explicit argument lies in the kernarg block.
+        offsets: where each explicit argument is in the kernarg block.
         extent: bytes of the kernarg block.
 
     Attributes:

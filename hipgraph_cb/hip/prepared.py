@@ -1,4 +1,4 @@
-"""All that the calls of HIP are told about the commands of one scope, ready before the first node is added."""
+"""All arguments of the calls of HIP for the commands of one scope, ready before the first node is added."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class Kernels(NamedTuple):
     Attributes:
         functions: the addresses of the hipFunction_t.
         extents: where the shape of a launch begins in a block.
-        offsets: where each explicit argument lies.
+        offsets: where each explicit argument is.
     """
 
     functions: NDArray[np.uint64]
@@ -145,7 +145,7 @@ class PreparedNodes:
         return self.calls[self.rows[index]], self.parameters[index]
 
     def apply(self) -> list[int]:
-        """Take the present addresses; returns the commands whose nodes have to be told."""
+        """Take the present addresses; returns the commands whose nodes have to change."""
         changed = self.arena.apply(self._extents.bound(self._arguments.slots))
         moving = [number for number, kind in enumerate(self._kinds_used) if not kind.leads_into_arena]
         if moving and changed:
@@ -161,11 +161,11 @@ class PreparedNodes:
         return changed
 
     def differing(self, before: PreparedNodes) -> list[int]:
-        """The commands that are told something else than those of another scope of the same structure."""
-        return [index for index in range(len(self.rows)) if self._told(index) != before._told(index)]
+        """The commands that have other arguments than those of another scope of the same structure."""
+        return [index for index in range(len(self.rows)) if self._reported(index) != before._reported(index)]
 
-    def _told(self, index: int) -> tuple[Any, ...]:
-        """What the call for a command's node is told; of host bytes which they are."""
+    def _reported(self, index: int) -> tuple[Any, ...]:
+        """The arguments of the call for a command's node; of host bytes which they are."""
         form, parameters = self._table.forms[self.rows[index]], self.parameters[index]
         if isinstance(form, LaunchForm) and isinstance(parameters, bytes):
             start = int(self.arena.starts[index])

@@ -1,4 +1,4 @@
-"""What stands for the slots of one program, and which nodes have yet to hear of it.
+"""What is in the slots of one program, and which nodes have yet to hear of it.
 
 Our record is the truth (P3): a node is stale from the moment a slot that it uses changes until HIP has taken its new
 arguments. A change that fails half-way leaves the rest stale, and the next replay goes on from there.
@@ -27,7 +27,7 @@ class SlotRecord:
     def __init__(self, arguments: CommandArguments, handles: list[Handle]) -> None:
         self.arguments = arguments
         self._stale: list[int] = []
-        self._told: Table = arguments.slots
+        self._reported: Table = arguments.slots
         self.handles = handles
 
     @property
@@ -62,7 +62,7 @@ class SlotRecord:
             self.arguments.slots, self.handles = before, handles_before
             self._are_stale(graphs.apply() or ())
             raise
-        self._told = table
+        self._reported = table
 
     def _tell(self, graphs: ProgramGraphs, rebuild: Callable[[CommandArguments], ProgramGraphs]) -> None:
         moved = graphs.apply()
@@ -71,7 +71,7 @@ class SlotRecord:
             if not graphs.unchangeable or graphs.unchangeable.isdisjoint(self._stale):
                 self._change(graphs)
                 return
-        elif self.arguments.slots == self._told:
+        elif self.arguments.slots == self._reported:
             return
         rebuild(self.arguments)
         self._stale = []

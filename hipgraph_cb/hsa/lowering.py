@@ -180,10 +180,10 @@ class Lowering:
         patch = self._surroundings.blit_kernel("patch")
         hidden = {argument.kind: argument.offset for argument in kernel.layout.hidden}
         counts = [hidden.get(f"hidden_block_count_{axis}", NO_HIDDEN) for axis in "xyz"]
-        told = writer.kernarg_block(PATCH_ARGUMENTS.pack(0, 0, offset, 0, *command.workgroup_size, *counts))
-        self._point(told + PATCH_COUNTS, command.workgroup_count)
-        writer.relative.append(told + PATCH_KERNARGS)
-        writer.dispatch(Row(BODY, (1, 1, 1), (1, 1, 1), *patch[:3], told), scope, index)
+        patch_arguments = writer.kernarg_block(PATCH_ARGUMENTS.pack(0, 0, offset, 0, *command.workgroup_size, *counts))
+        self._point(patch_arguments + PATCH_COUNTS, command.workgroup_count)
+        writer.relative.append(patch_arguments + PATCH_KERNARGS)
+        writer.dispatch(Row(BODY, (1, 1, 1), (1, 1, 1), *patch[:3], patch_arguments), scope, index)
         if isinstance(lds, SlotNumber):
             for argument in kernel.layout.hidden:
                 if argument.kind == "hidden_dynamic_lds_size":
@@ -192,7 +192,9 @@ class Lowering:
             writer.shape(SlotValues.of([at], 4, [lds.slot], 1, kernel.group_segment_size))
         segments = kernel.private_segment_size, kernel.group_segment_size + amount
         row = Row(BODY, command.workgroup_size, command.workgroup_size, *segments, kernel.object, offset)
-        writer.indirect_dispatch(row, scope, index, address=told + PATCH_PACKET, header=told + PATCH_HEADER)
+        writer.indirect_dispatch(
+            row, scope, index, address=patch_arguments + PATCH_PACKET, header=patch_arguments + PATCH_HEADER
+        )
 
     def _execute(self, scope: NestedScope, _command: ExecuteCommands, index: int) -> None:
         self.add_all(scope.nested(index))

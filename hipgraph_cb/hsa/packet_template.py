@@ -62,7 +62,7 @@ class IndirectPacket(NamedTuple):
 
     Attributes:
         packet: the position of the dispatch; the patch stands before it.
-        address: where in the kernel arguments the patch is told where the packet is.
+        address: where in the kernel arguments the patch finds where the packet is.
     """
 
     packet: int

@@ -65,7 +65,7 @@ DISPATCH_PACKET = np.dtype(
 )
 """A kernel dispatch, with `header` as the whole header word. Grid sizes in work-items, segment sizes in bytes.
 
-No byte is without a field: numpy does not copy what lies between fields.
+No byte is without a field: numpy does not copy what is between fields.
 """
 
 

@@ -23,11 +23,11 @@ def held_signals() -> Iterator[set[int]]:
 
     A thread that another library starts takes them as the thread has them that starts it, so this comes first.
     """
-    former = signal.pthread_sigmask(signal.SIG_BLOCK, _AWAITED)
+    previous = signal.pthread_sigmask(signal.SIG_BLOCK, _AWAITED)
     try:
-        yield {int(number) for number in former}
+        yield {int(number) for number in previous}
     finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, former)
+        signal.pthread_sigmask(signal.SIG_SETMASK, previous)
 
 
 def run_to_its_end(command: Sequence[str], environment: Mapping[str, str], held: Collection[int]) -> int:

@@ -37,14 +37,14 @@ class RunOptions:
     trace: Path | None = None
 
     def variables(self) -> dict[str, str]:
-        """The variables by which the program's processes are told."""
+        """The variables that the program's processes read."""
         targets = self.targets or os.environ.get(VIRTUAL_VARIABLE, DEFAULT_VIRTUAL_TARGET)
-        told = {VIRTUAL_VARIABLE: ",".join(parse_targets(targets))}
+        variables = {VIRTUAL_VARIABLE: ",".join(parse_targets(targets))}
         if self.seed is not None:
-            told[PREFIX + "SEED"] = str(self.seed)
+            variables[PREFIX + "SEED"] = str(self.seed)
         if self.trace is not None:
-            told[TRACE_VARIABLE] = str(self.trace.absolute())
-        return told
+            variables[TRACE_VARIABLE] = str(self.trace.absolute())
+        return variables
 
 
 @contextmanager

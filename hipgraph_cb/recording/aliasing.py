@@ -1,4 +1,4 @@
-"""Whether the memory in the slots lies apart, where the order of the commands was inferred as if it did."""
+"""Whether the memory in the slots is apart, where the order of the commands was inferred as if it did."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ def _shared(one: _Named, other: _Named) -> InvalidArgumentError:
         f"{one.name} and {other.name} are the same memory, which inferred dependencies do not allow",
         found=f"bytes {_bytes(one)} and {_bytes(other)} of one buffer, one of them written",
         allowed="slots that hold memory of their own wherever one is written",
-        next_step="bind memory that lies apart, or order the commands with barriers",
+        next_step="bind memory that does not overlap, or order the commands with barriers",
     )
 
 

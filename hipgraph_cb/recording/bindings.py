@@ -46,7 +46,7 @@ def resolve(
         bindings: a buffer, a view, a number or None per slot. Entries beyond the last used slot are ignored, and so is
             the whole table when no command uses a slot. Or a mapping from slots, by index or name; what it leaves out
             stays as it was before.
-        objects: what stands for the resource ids; None takes those the recording was made with.
+        objects: what has the resource ids; None takes those the recording was made with.
         owner: the device that the buffers must belong to; None does not ask.
         before: the table of the replay before.
 
@@ -292,9 +292,9 @@ class BoundMemory(NamedTuple):
     bound: Mapping[int, BoundRange]
 
     def at(self, place: Location) -> BoundRange:
-        """The bytes that a place stands for."""
+        """The bytes of a place."""
         if isinstance(place, Range):
-            # Without a live object the id stands for itself: it is the same memory as no bound buffer.
+            # Without a live object the id is its own memory: it is the same memory as no bound buffer.
             return BoundRange(self.objects.get(place.resource, place), place.offset, place.length)
         return self.bound[place.slot].part(place)
 

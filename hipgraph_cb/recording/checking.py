@@ -363,7 +363,7 @@ def _check_order(recording: Recording) -> None:
 
 
 def _check_groups(groups: tuple[Group, ...], count: int) -> None:
-    """Groups are stretches of commands, in order, and each lies within the one of the next lower depth."""
+    """Groups are stretches of commands, in order, and each is within the one of the next lower depth."""
     ends = [count]
     previous = (-1, 0)
     for number, group in enumerate(groups):

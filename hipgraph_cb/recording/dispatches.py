@@ -268,7 +268,7 @@ class DispatchMaker:
     def _plan(self, export: Any) -> DispatchPlan:
         """The plan of a kernel, made or found.
 
-        Plans are found by the export object, or by executable and name where the caller looks the export up anew for
+        Plans are found by the export object, or by executable and name where the caller looks the export up again for
         every call. The objects are held, so that no other can take their identity.
         """
         try:

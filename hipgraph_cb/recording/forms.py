@@ -1,4 +1,4 @@
-"""What commands that are alike have in common, apart from their blocks.
+"""What commands of one kind have in common, apart from their blocks.
 
 A block holds what differs: numbers as they are, and for each place its number in the place table, a 64-bit word. Its
 size is a multiple of 8. Most dispatches of a recording share a handful of forms.

@@ -8,7 +8,7 @@ from hipgraph_cb.recording.recording import Recording
 
 
 def inlined(recording: Recording, command: ExecuteCommands) -> Recording:
-    """What `command` of `recording` runs, with everything that stands for the slots in their place."""
+    """What `command` of `recording` runs, with what is bound to the slots in their place."""
     nested = recording.resources.recordings[command.recording].recording
 
     def at(place: Place) -> Place:

@@ -118,7 +118,7 @@ def check_places(nested: Recording, places: Sequence[Place | None], entries: Any
 
 
 def _check_slot(nested: Recording, slot: int, place: SlotRange) -> None:
-    """What is known now of a slot that stands for a slot: its length, if it states one, and its offset."""
+    """What is known now of a slot that is bound to a slot: its length, if it states one, and its offset."""
     use = nested.slots[slot]
     if place.length is not None and place.length < use.end:
         raise OutOfRangeError(
@@ -142,7 +142,7 @@ def _adopt(resources: ResourceBuilder, nested: Recording) -> Recording:
         live = table.bound.get(key)
         if live is None:
             raise NotFoundError(
-                f"execute_commands: nothing stands for resource {key} of the nested recording",
+                f"execute_commands: nothing is given for resource {key} of the nested recording",
                 found="a recording without live objects, as one that was loaded from a file",
                 next_step="record it with a command buffer of this device",
             )

@@ -38,7 +38,7 @@ class _Paths:
     """Who is ordered behind whom.
 
     Barriers, signals and waits order a command behind all commands up to some point, mostly. That point is kept for
-    each command; what lies beyond it is found by going back along the dependencies.
+    each command; what is beyond it is found by going back along the dependencies.
     """
 
     def __init__(self, recording: Recording) -> None:

@@ -229,7 +229,7 @@ class ResourceBuilder(dict["object | None", int]):
         return f"{entry.name}[{place.offset}:{place.offset + place.length}]"
 
     def locate(self, value: Any, name: str) -> Location:
-        """The bytes that a buffer, a view or a slot stands for; `name` is what the message calls the argument.
+        """The bytes of a buffer, a view or a slot; `name` is what the message calls the argument.
 
         Raises:
             InvalidArgumentError: something else, or a buffer of another device.
@@ -278,7 +278,7 @@ class ResourceBuilder(dict["object | None", int]):
         self.slots.enter(slot)
 
     def _foreign(self, value: Any) -> Range | None:
-        """Where memory lies that another library owns, imported at its first use; None where `value` is none."""
+        """Where memory is that another library owns, imported at its first use; None where `value` is none."""
         known = self._imports.get(id(value))
         if known is not None:
             return known[1]

@@ -269,7 +269,7 @@ def _present(objects: Mapping[int, object], entry: BufferEntry | ExecutableEntry
     value = objects.get(entry.id)
     if value is None:
         raise NotFoundError(
-            f"nothing stands for resource {entry.id} of the recording",
+            f"nothing is given for resource {entry.id} of the recording",
             found=f"no object for {entry.name}",
             next_step=f"pass resources={{{entry.id}: ...}}",
         )

@@ -120,7 +120,7 @@ def _count_numbers(tallies: dict[int, _Tally], index: int, command: Command, rec
 
 
 def _count_nested(tally: _Tally, index: int, use: SlotUse, place: SlotRange) -> None:
-    """As `_count` for a slot that stands for a slot of a nested recording."""
+    """As `_count` for a slot that is a slot of a nested recording."""
     tally.end = max(tally.end, place.offset + max(use.end, place.length or 0))
     tally.alignment = math.lcm(tally.alignment, use.alignment)
     _note(tally.commands, index)

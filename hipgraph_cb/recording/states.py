@@ -1,4 +1,4 @@
-"""The states of a recorder, and what a call in the wrong one is told (R1)."""
+"""The states of a recorder, and what a call in the wrong one raises (R1)."""
 
 from __future__ import annotations
 

@@ -20,8 +20,8 @@ def check_same_structure(before: Recording, after: Recording) -> None:
     """
     if len(after) != len(before):
         raise _other(None, f"{len(after)} commands", f"{len(before)} commands")
-    for index, (row, former) in enumerate(zip(after.table.rows, before.table.rows, strict=True)):
-        kind, wanted = after.table.forms[row].kind, before.table.forms[former].kind
+    for index, (row, previous) in enumerate(zip(after.table.rows, before.table.rows, strict=True)):
+        kind, wanted = after.table.forms[row].kind, before.table.forms[previous].kind
         if kind is not wanted:
             raise _other(after.where(index), _verb(kind), _verb(wanted))
     if after.layer_starts != before.layer_starts:

@@ -216,7 +216,7 @@ def check_slot(index: int, capacity: int) -> None:
     """Refuse a slot beyond the binding table that the command buffer was made for."""
     if index >= capacity:
         raise OutOfRangeError(
-            f"slot {index} lies outside the binding table",
+            f"slot {index} is outside the binding table",
             found=f"slot {index}",
             allowed=f"slots below binding_capacity={capacity}" if capacity else "no slots: binding_capacity is 0",
             next_step=f"make the command buffer with binding_capacity={index + 1} or more",

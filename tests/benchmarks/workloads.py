@@ -51,7 +51,7 @@ def decode_step(count: int) -> Layers:
 
 
 def random_graph(count: int) -> Layers:
-    """Layers of random width, in which kernels, shapes, buffers and numbers are all drawn anew."""
+    """Layers of random width, in which kernels, shapes, buffers and numbers are all drawn again."""
     rng = random.Random(SEED)
     return _first(count, ([_any_launch(rng) for _ in range(rng.randint(1, 6))] for _ in iter(int, 1)))
 

@@ -18,7 +18,7 @@ from hipgraph_cb.opening import process_choice, virtual_runtime
 FAILURES = {"hip": (999, "hipErrorUnknown"), "hsa": (0x1000, "HSA_STATUS_ERROR")}
 CANNOT_FAIL = {name for name, function in FUNCTIONS.items() if not function.returns_status}
 POLLS = ("hipStreamQuery",)
-"""Called as often as the machine is slow: the first one of each wait stands for all."""
+"""Called as often as the machine is slow: the first one of each wait counts for all."""
 
 
 @pytest.fixture

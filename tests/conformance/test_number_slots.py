@@ -91,7 +91,7 @@ def test_a_constant_may_be_a_slot(device, kernels, zeros, mode):
 @MODES
 @pytest.mark.parametrize("update", ["exec", "reinstantiate"])
 def test_each_workgroup_count_and_the_lds_may_be_a_slot(device, shape, zeros, mode, update):
-    """The kernel says which counts it was told, how many workgroups ran, and uses all of its LDS."""
+    """The kernel says which counts it was given, how many workgroups ran, and uses all of its LDS."""
     out = zeros(16)
     with device.command_buffer(binding_capacity=5, update=update) as cb:
         counts = [Slot(axis, type="u32", name=name) for axis, name in enumerate("xyz")]
@@ -146,16 +146,16 @@ def test_a_pattern_may_be_a_slot(device, zeros, mode, fill, type):
 
 @MODES
 def test_counts_in_memory_and_numbers_in_slots_go_together(device, kernels, shape, zeros, mode):
-    x, out, told = device.from_host(words(1, 2, 3, 4)), zeros(16), zeros(16)
+    x, out, reported = device.from_host(words(1, 2, 3, 4)), zeros(16), zeros(16)
     counts = device.from_host(words(1, 1, 1))
     with device.command_buffer(binding_capacity=2) as cb:
         number = Slot(0, type="u32")
         cb.dispatch_indirect(kernels["scale_and_offset"], counts, args=[x, out, number, 1])
-        cb.dispatch_indirect(shape, counts, args=[told, None, 8], dynamic_lds=Slot(1, type="u32"))
+        cb.dispatch_indirect(shape, counts, args=[reported, None, 8], dynamic_lds=Slot(1, type="u32"))
     for scale, lds in ((2, 32), (3, 64)):
         cb.replay(bindings=[scale, lds], mode=mode)
         assert out.to_host(np.uint32).tolist() == [scale * value + 1 for value in (1, 2, 3, 4)]
-    assert told.to_host(np.uint32).tolist() == [1, 1, 1, 2]
+    assert reported.to_host(np.uint32).tolist() == [1, 1, 1, 2]
 
 
 @MODES

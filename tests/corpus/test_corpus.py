@@ -64,7 +64,7 @@ def test_a_recorded_launch_gives_what_numpy_gives(device, executables, path, cas
             cb.update_buffer(buffer, np.ascontiguousarray(case.args[index].start))
         cb.execution_barrier()
         cb.dispatch(executables[path][case.kernel], case.groups, case.block, args=args, dynamic_lds=case.dynamic_lds)
-    for _ in range(2):  # a replay starts anew
+    for _ in range(2):  # a replay starts again
         cb.replay()
     for index, buffer in results.items():
         check(buffer, case.args[index])

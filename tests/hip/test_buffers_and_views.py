@@ -1,4 +1,4 @@
-"""What every backend's buffers and views do alike: 64-bit ranges, sizes, closing; whole messages compared."""
+"""What every backend's buffers and views do: 64-bit ranges, sizes, closing; whole messages compared."""
 
 import numpy as np
 import pytest

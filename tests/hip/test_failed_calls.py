@@ -109,12 +109,16 @@ def test_a_change_that_fails_half_way_is_made_up_for_by_the_next_replay(counting
     assert counting.calls == ["hipGraphExecMemsetNodeSetParams"] * 3
     counting.calls.clear()
     counting.failing = None
-    told = []
+    reported = []
     monkeypatch.setitem(
-        counting, "hipGraphExecMemsetNodeSetParams", lambda _graph, _node, block: (told.append(int(block.dst)), (0,))[1]
+        counting,
+        "hipGraphExecMemsetNodeSetParams",
+        lambda _graph, _node, block: (reported.append(int(block.dst)), (0,))[1],
     )
     cb.replay()
-    assert told == [x.address + 4 * index for index in range(4)], "the table of before stays in force, in every node"
+    assert reported == [x.address + 4 * index for index in range(4)], (
+        "the table of before stays in force, in every node"
+    )
     assert counting.calls[-1] == "hipGraphLaunch"
 
 

@@ -15,7 +15,7 @@ SPECIAL = (1, 1, 2, 7, 8, 9, 33, 64)
 
 
 class Graph:
-    """Stands for the functions that add nodes. A command is known by where its fill begins."""
+    """In place of the functions that add nodes. A command is known by where its fill begins."""
 
     def __init__(self):
         self.before = {}

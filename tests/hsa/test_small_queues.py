@@ -65,7 +65,7 @@ def test_more_replays_than_the_queue_holds_wait_for_room(small):
 
 
 class Endless:
-    """A program that ends when it is told to. Host copies wait for it, so the rest of a test is made before."""
+    """A program that ends when it is asked to. Host copies wait for it, so the rest of a test is made before."""
 
     def __init__(self, device):
         flag = device.from_host(bytes(4))

@@ -1,4 +1,4 @@
-"""hip-python must run on the virtual library, or the process is told which other one it runs on."""
+"""hip-python must run on the virtual library, or the process hears which other one it runs on."""
 
 from __future__ import annotations
 

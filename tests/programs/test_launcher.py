@@ -28,9 +28,9 @@ def test_options_become_variables_and_the_folder_goes_with_the_program(tmp_path)
     script = "echo $HIPGRAPH_CB_VIRTUAL $HIPGRAPH_CB_VIRTUAL_SEED $HIPGRAPH_CB_TRACE; ls -d $ROCM_PATH; exit 9"
     options = ["--target", "gfx942, gfx90a", "--seed", "7", "--trace", "trace.jsonl"]
     finished = launch(*options, "--", "sh", "-c", script, TMPDIR=str(tmp_path))
-    told, folder = finished.stdout.splitlines()
+    reported, folder = finished.stdout.splitlines()
     assert finished.returncode == 9
-    assert told == f"gfx942,gfx90a 7 {Path.cwd() / 'trace.jsonl'}"
+    assert reported == f"gfx942,gfx90a 7 {Path.cwd() / 'trace.jsonl'}"
     assert Path(folder).parent == tmp_path
     assert list(tmp_path.iterdir()) == []
     assert finished.stderr.strip() == LINE.format("sh", "gfx942, gfx90a")

@@ -201,7 +201,7 @@ def test_slots_that_share_written_memory_are_refused_at_replay(x, y):
     recording = with_slots(
         fill(Slot(0, 0, 32)), copy(Slot(1, 0, 16), Slot(2, 0, 16)), copy(Slot(2, 0, 4), x.view(8, 4))
     )
-    place = {"next": "  next: bind memory that lies apart, or order the commands with barriers"}
+    place = {"next": "  next: bind memory that does not overlap, or order the commands with barriers"}
     resolve(recording, [y.view(0, 32), y.view(32, 16), y.view(48, 16)])
     resolve(recording, [y.view(0, 40), y.view(32, 16), y.view(48, 16)])  # what nobody touches does not matter
     for table, names, found in (

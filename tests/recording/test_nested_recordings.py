@@ -107,7 +107,7 @@ def test_a_misfit_of_a_nested_copy_shows_when_the_slots_are_known(cb, x):
         ([FakeBuffer(4), FakeBuffer(64)], OutOfRangeError, "the binding in slot 0 is too small"),
         ([Slot(0, 0, 4), Slot(1)], OutOfRangeError, "the binding of slot 0 of the nested recording is too small"),
         ([Slot(0, 2), Slot(1)], InvalidArgumentError, "the binding of slot 0 of the nested recording is misaligned"),
-        ([Slot(9), Slot(1)], OutOfRangeError, "slot 9 lies outside the binding table"),
+        ([Slot(9), Slot(1)], OutOfRangeError, "slot 9 is outside the binding table"),
     ],
 )
 def test_bindings_that_the_nested_commands_cannot_use_are_refused(cb, bindings, kind, message):
@@ -133,7 +133,7 @@ def test_what_is_no_recording_and_what_has_no_live_objects_is_refused(cb, x):
     with pytest.raises(NotFoundError) as caught:
         cb.execute_commands(dead)
     assert str(caught.value) == (
-        "execute_commands: nothing stands for resource 0 of the nested recording\n"
+        "execute_commands: nothing is given for resource 0 of the nested recording\n"
         "  where: command 0 in 'step'\n"
         "  found: a recording without live objects, as one that was loaded from a file\n"
         "  next: record it with a command buffer of this device"

@@ -214,7 +214,7 @@ def test_what_does_not_fit_a_table_is_refused():
     )
     loaded = ResourceTable(table.buffers, table.executables)
     assert completed(loaded, {0: x}) == (
-        "nothing stands for resource 1 of the recording\n  found: no object for `x`\n  next: pass resources={1: ...}"
+        "nothing is given for resource 1 of the recording\n  found: no object for `x`\n  next: pass resources={1: ...}"
     )
     assert table.complete() == table.bound
 

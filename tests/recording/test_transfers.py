@@ -350,7 +350,7 @@ def test_slots_stand_where_buffers_stand(cb, x):
 
 def test_a_slot_beyond_the_binding_table_is_refused(cb):
     assert refused(lambda: cb.fill_buffer(Slot(4), 0)) == (
-        "slot 4 lies outside the binding table\n"
+        "slot 4 is outside the binding table\n"
         "  where: command 0 in 'step'\n"
         "  found: slot 4\n"
         "  allowed: slots below binding_capacity=4\n"

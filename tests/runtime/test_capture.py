@@ -1,4 +1,4 @@
-"""Stream capture: what spoils it, and by which codes that is told."""
+"""Stream capture: what spoils it, and by which codes that is reported."""
 
 from __future__ import annotations
 

@@ -22,9 +22,9 @@ def test_a_cooperative_launch_computes_what_a_plain_one_does(raw, saxpy, argumen
     assert raw.hipMemcpyHtoD(x, ones, 256) == raw.hipMemset(y, 0, 256) == 0
     table = arguments(y, x, 3.0, 64).table
     assert raw.hipModuleLaunchCooperativeKernel(saxpy, 1, 1, 1, 64, 1, 1, 0, 0, table) == 0
-    told = np.zeros(64, np.float32)
-    assert raw.hipMemcpyDtoH(told, y, 256) == 0
-    assert (told == 3).all()
+    reported = np.zeros(64, np.float32)
+    assert raw.hipMemcpyDtoH(reported, y, 256) == 0
+    assert (reported == 3).all()
     assert raw.hipFree(x) == raw.hipFree(y) == 0
 
 

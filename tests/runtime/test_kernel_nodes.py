@@ -140,10 +140,10 @@ def test_a_node_tells_its_own_copies_of_the_arguments(hip, graph, saxpy, argumen
     shape = {"grid": (3, 2, 1), "block": (16, 4, 1), "dynamic_lds": 128}
     node = hip.done("hipGraphAddKernelNode", graph, 0, 0, params.kernel(saxpy, given, **shape))
     given.values[2].value = 7.0
-    told = hip.done("hipGraphKernelNodeGetParams", node)
-    assert (told.gridDim.x, told.gridDim.y, told.blockDim.x, told.blockDim.y) == (3, 2, 16, 4)
-    assert (int(told.func), told.sharedMemBytes) == (saxpy, 128)
-    table = (ctypes.c_size_t * 4).from_address(int(told.kernelParams))
-    assert ctypes.addressof(given.table) != int(told.kernelParams)
+    reported = hip.done("hipGraphKernelNodeGetParams", node)
+    assert (reported.gridDim.x, reported.gridDim.y, reported.blockDim.x, reported.blockDim.y) == (3, 2, 16, 4)
+    assert (int(reported.func), reported.sharedMemBytes) == (saxpy, 128)
+    table = (ctypes.c_size_t * 4).from_address(int(reported.kernelParams))
+    assert ctypes.addressof(given.table) != int(reported.kernelParams)
     assert ctypes.c_size_t.from_address(table[0]).value == 0x1000
     assert ctypes.c_float.from_address(table[2]).value == 5.0

@@ -99,6 +99,11 @@ def test_host_memory_is_written_at_each_launch(hip, graph, block):
 
 def test_a_1d_node_told_zeros_in_6_4(hip, profile, graph, block):
     node = hip.done("hipGraphAddMemcpyNode1D", graph, 0, 0, block, block + 16, 16, D2D)
-    told = hip.done("hipGraphMemcpyNodeGetParams", node)
-    numbers = [int(told.dstPtr.ptr or 0), int(told.srcPtr.ptr or 0), told.extent.width, told.extent.height]
+    reported = hip.done("hipGraphMemcpyNodeGetParams", node)
+    numbers = [
+        int(reported.dstPtr.ptr or 0),
+        int(reported.srcPtr.ptr or 0),
+        reported.extent.width,
+        reported.extent.height,
+    ]
     assert numbers == ([0] * 4 if profile == "6.4" else [block, block + 16, 16, 1])

@@ -39,17 +39,24 @@ def low(value, size):
 
 
 def test_pageable_memory_is_unregistered(raw):
-    host, told = np.zeros(64, np.uint8), PointerAttributes()
-    ctypes.memset(ctypes.addressof(told), 0x55, ctypes.sizeof(told))
-    assert raw.hipPointerGetAttributes(told, host) == 0
-    fields = (told.type, told.device, told.devicePointer, told.hostPointer, told.isManaged, told.allocationFlags)
+    host, reported = np.zeros(64, np.uint8), PointerAttributes()
+    ctypes.memset(ctypes.addressof(reported), 0x55, ctypes.sizeof(reported))
+    assert raw.hipPointerGetAttributes(reported, host) == 0
+    fields = (
+        reported.type,
+        reported.device,
+        reported.devicePointer,
+        reported.hostPointer,
+        reported.isManaged,
+        reported.allocationFlags,
+    )
     assert fields == (0, -2, 0, 0, 0, 0)
 
 
 def test_managed_memory_is_made_without_flags_and_counts_as_host_memory(raw):
-    address, told = raw.made("hipMallocManaged", 64, 1), PointerAttributes()
-    assert raw.hipPointerGetAttributes(told, address) == 0
-    assert (told.type, told.isManaged, told.allocationFlags) == (3, 1, 0)
+    address, reported = raw.made("hipMallocManaged", 64, 1), PointerAttributes()
+    assert raw.hipPointerGetAttributes(reported, address) == 0
+    assert (reported.type, reported.isManaged, reported.allocationFlags) == (3, 1, 0)
     assert asked(raw, MEMORY_TYPE, address) == (0, low(1, 4))
     assert raw.hipFree(address) == 0
 

@@ -82,6 +82,6 @@ def test_rows_of_wide_elements_are_written_exactly(hip, graph, block, params, ru
 
 def test_a_node_tells_its_parameters(hip, graph, block, params):
     node = hip.done("hipGraphAddMemsetNode", graph, 0, 0, params.memset(block, 7, 2, width=3, height=4, pitch=16))
-    told = hip.done("hipGraphMemsetNodeGetParams", node)
-    numbers = [int(getattr(told, name)) for name in ("dst", "value", "elementSize", "width", "height", "pitch")]
+    reported = hip.done("hipGraphMemsetNodeGetParams", node)
+    numbers = [int(getattr(reported, name)) for name in ("dst", "value", "elementSize", "width", "height", "pitch")]
     assert numbers == [block, 7, 2, 3, 4, 16]

@@ -68,7 +68,7 @@ def test_registering_host_memory_spoils_a_global_capture(raw, stream):
 
 @pytest.mark.parametrize("mode", [GLOBAL, RELAXED])
 def test_a_callback_was_captured_in_6_4(raw, profile, stream, mode):
-    callback = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int, ctypes.c_void_p)(lambda *told: None)
+    callback = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int, ctypes.c_void_p)(lambda *reported: None)
     assert raw.hipStreamBeginCapture(stream, mode) == 0
     added = raw.hipStreamAddCallback(stream, ctypes.cast(callback, ctypes.c_void_p).value, 0, 0)
     assert (added, ended(raw, stream)) == {"6.4": (0, 0), "7.2": (900, 901)}[profile]
@@ -162,10 +162,10 @@ def test_attributes_that_do_not_depend_on_the_device(raw, profile):
 def test_error_texts_by_version(raw, profile):
     library = ctypes.CDLL("libamdhip64.so")
     library.hipGetErrorName.restype = library.hipGetErrorString.restype = ctypes.c_char_p
-    told = [(library.hipGetErrorName(code), library.hipGetErrorString(code)) for code in (1054, 911)]
+    reported = [(library.hipGetErrorName(code), library.hipGetErrorString(code)) for code in (1054, 911)]
     later = (b"hipErrorInvalidChannelDescriptor", b"invalid resource description of texture passed to the api")
     expected = (b"hipErrorUnknown", b"unknown error") if profile == "6.4" else later
-    assert told == [(b"hipErrorTbd", b"unknown error"), expected]
+    assert reported == [(b"hipErrorTbd", b"unknown error"), expected]
 
 
 BLOCKS = {1: 32, 64: 32, 65: 16, 128: 16, 256: 8, 512: 4, 1024: 2, 2048: 0}

@@ -20,33 +20,33 @@ int __hipPopCallConfiguration(dim3 *grid, dim3 *block, size_t *shared, void **st
 
 static void *run(void *p)
 {
-    int *told = p, mode = 2;
+    int *reported = p, mode = 2;
     dim3 grid = {3, 1, 1}, block = {64, 1, 1};
     size_t shared = 0;
     void *stream = 0;
-    told[0] = hipPeekAtLastError();
-    told[1] = hipMalloc(0, 4);
-    told[2] = hipPeekAtLastError();
-    told[3] = hipGetLastError();
-    told[4] = hipGetLastError();
+    reported[0] = hipPeekAtLastError();
+    reported[1] = hipMalloc(0, 4);
+    reported[2] = hipPeekAtLastError();
+    reported[3] = hipGetLastError();
+    reported[4] = hipGetLastError();
     hipThreadExchangeStreamCaptureMode(&mode);
-    told[5] = mode;
+    reported[5] = mode;
     mode = 1;
     hipThreadExchangeStreamCaptureMode(&mode);
-    told[6] = mode;
+    reported[6] = mode;
     __hipPushCallConfiguration(grid, block, 5, 0);
     grid.x = block.x = 0;
-    told[7] = __hipPopCallConfiguration(&grid, &block, &shared, &stream);
-    told[8] = grid.x;
-    told[9] = (int)shared;
+    reported[7] = __hipPopCallConfiguration(&grid, &block, &shared, &stream);
+    reported[8] = grid.x;
+    reported[9] = (int)shared;
     hipMalloc(0, 4);
     return 0;
 }
 
-void in_a_thread(int *told)
+void in_a_thread(int *reported)
 {
     pthread_t thread;
-    pthread_create(&thread, 0, run, told);
+    pthread_create(&thread, 0, run, reported);
     pthread_join(thread, 0);
 }
 """
@@ -65,6 +65,6 @@ def client(tmp_path_factory, runtime):
 
 def test_a_thread_of_c_keeps_its_state_and_leaves_none_to_the_next(client, hip):
     for _ in range(3):  # the system gives each of them the same number
-        told = (ctypes.c_int * len(EXPECTED))()
-        client.in_a_thread(told)
-        assert list(told) == EXPECTED
+        reported = (ctypes.c_int * len(EXPECTED))()
+        client.in_a_thread(reported)
+        assert list(reported) == EXPECTED

@@ -1,4 +1,4 @@
-"""HIP functions that do nothing but hand out handles, count which of them live, and fail where they are told to."""
+"""HIP functions that do nothing but hand out handles, count which of them live, and fail where they are asked to."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def out_values(name):
 
 
 class CountingHip(dict):
-    """Stands for the functions of hip-python.
+    """In place of the functions of hip-python.
 
     Attributes:
         live: the handles that were handed out and not released, with what they are.

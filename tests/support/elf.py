@@ -34,7 +34,7 @@ def header(
     program_header_size: int = PROGRAM_HEADER_SIZE,
     program_header_offset: int = HEADER_SIZE,
 ) -> bytes:
-    """The 64 bytes of an ELF header, right for gfx942 unless told otherwise."""
+    """The 64 bytes of an ELF header, right for gfx942 unless stated otherwise."""
     ident = b"\x7fELF" + bytes([elf_class, encoding, ident_version, os_abi, abi_version]) + bytes(7)
     rest = struct.pack(
         "<HHIQQQIHHHHHH",
@@ -74,7 +74,7 @@ def pointer(offset: int, **keys: Any) -> dict[str, Any]:
 
 
 def kernel(name: str, arguments: Iterable[Mapping[str, Any]] = (), **keys: Any) -> dict[str, Any]:
-    """The metadata of one kernel. The kernarg segment ends with the last argument unless told otherwise."""
+    """The metadata of one kernel. The kernarg segment ends with the last argument unless stated otherwise."""
     rows = [dict(row) for row in arguments]
     row = {
         ".name": name,

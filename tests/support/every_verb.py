@@ -54,7 +54,7 @@ def every_verb(open_device, code_object):
 
 
 def _with_memory_of_others(device, theirs):
-    """Imported memory in a buffer and in a slot, and a graph that is made anew for other bindings."""
+    """Imported memory in a buffer and in a slot, and a graph that is made again for other bindings."""
     ours = device.import_buffer(theirs.address, size=64)
     with device.command_buffer(label="imported", binding_capacity=1, update="reinstantiate", fill="kernel") as cb:
         cb.fill_buffer(ours, 1)

@@ -43,7 +43,7 @@ def held_work(device: Any, stream: Any = None) -> Iterator[HeldWork]:
 
 
 class HeldLock:
-    """In place of a lock: the first thread that takes it by `with` waits at the door until it is let in."""
+    """In place of a lock: the first thread that takes it by `with` waits until it is let in."""
 
     def __init__(self, lock: Any) -> None:
         self.acquire, self.release, self.locked = lock.acquire, lock.release, lock.locked

@@ -24,7 +24,7 @@ BUFFERS, PAYLOAD, SIZE = 0x1000000, 0x9000000, 0x10000
 class Desk:
     """Records commands with the kernels of one code object, and lowers them with addresses that are easy to read.
 
-    Buffer n lies at 0x1000000 + n * 0x10000; kernel n of the code object has the kernel object 0x100 * (n + 1), kernel
+    Buffer n is at 0x1000000 + n * 0x10000; kernel n of the code object has the kernel object 0x100 * (n + 1), kernel
     n of the fill and copy kernels 0xb0000 + 0x100 * n.
     """
 

@@ -21,7 +21,7 @@ SHARED = 6
 
 
 class Shared:
-    """What all threads use, and what each of them may close and make anew.
+    """What all threads use, and what each of them may close and make again.
 
     Attributes:
         wrong: what no thread may find: wrong bytes, and errors that are not ours.

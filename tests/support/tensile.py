@@ -82,7 +82,7 @@ class Gemm:
         return values_of(self.kinds[2], result)
 
     def _arguments(self, buffers: Mapping[str, Buffer]) -> dict[str, Any]:
-        """By name. How workgroups are taken in groups of columns (WGM) is told in numbers that save the division."""
+        """By name. How workgroups are taken in groups of columns (WGM) is given in numbers that save the division."""
         first, second = self.workgroups
         group = self._field("_WGM", 1)
         remainder = second % group or group

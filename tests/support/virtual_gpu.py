@@ -21,7 +21,7 @@ CORPUS = Path(__file__).parent.parent / "fixtures" / "corpus"
 
 @dataclass(frozen=True)
 class Pointer:
-    """Stands for a buffer."""
+    """In place of a buffer."""
 
     address: int
 

@@ -152,7 +152,7 @@ class DevicePropertiesR0000(Structure):
 
 
 class BatchMemoryOperation(Structure):
-    """hipStreamBatchMemOpParams: the structures of waits and writes in that union, which begin alike."""
+    """hipStreamBatchMemOpParams: the structures of waits and writes in that union, which begin in the same way."""
 
     _fields_ = (
         ("operation", c_int),

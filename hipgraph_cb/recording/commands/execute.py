@@ -41,7 +41,7 @@ class ExecuteCommands(NamedTuple):
 
 
 def substitute(command: ExecuteCommands, place: Location) -> Location | None:
-    """Where a place of a nested recording lies in the outer one; None for a slot with nothing in it."""
+    """Where a place of a nested recording is in the outer one; None for a slot with nothing in it."""
     if isinstance(place, Range):
         return place
     base = command.bindings[place.slot] if place.slot < len(command.bindings) else None

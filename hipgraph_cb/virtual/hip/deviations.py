@@ -43,7 +43,7 @@ NOT_COPIED = MappingProxyType(
         ),
         "faults": (
             "after one AMD's 6.4.3 aborts the process and 7.2.4 fails every call with its code for ever; here the "
-            "device is usable again once it was told, unless the setting after_fault says sticky or abort"
+            "device is usable again once it was reported, unless the setting after_fault says sticky or abort"
         ),
         "unloaded modules": (
             "AMD's runtime executes what is in the freed memory; here the wait behind the launch returns "

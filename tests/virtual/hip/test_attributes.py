@@ -1,4 +1,4 @@
-"""Launch attributes of kernel nodes and streams are kept and told."""
+"""Launch attributes of kernel nodes and streams are kept and reported."""
 
 from __future__ import annotations
 
@@ -27,15 +27,15 @@ def nodes(raw, hip, program):
 
 def test_attributes_of_a_kernel_node_are_kept_copied_and_cloned(raw, nodes):
     graph, first, second = nodes
-    told = value(77)
-    assert raw.hipGraphKernelNodeGetAttribute(first, PRIORITY, told) == 0
-    assert told[0] == 0
+    reported = value(77)
+    assert raw.hipGraphKernelNodeGetAttribute(first, PRIORITY, reported) == 0
+    assert reported[0] == 0
     assert raw.hipGraphKernelNodeSetAttribute(first, PRIORITY, value(-1)) == 0
     assert raw.hipGraphKernelNodeCopyAttributes(first, second) == 0
     twin = raw.made("hipGraphNodeFindInClone", second, raw.made("hipGraphClone", graph))
     for node in (first, second, twin):
-        assert raw.hipGraphKernelNodeGetAttribute(node, PRIORITY, told) == 0
-        assert told[0] == -1
+        assert raw.hipGraphKernelNodeGetAttribute(node, PRIORITY, reported) == 0
+        assert reported[0] == -1
 
 
 def test_attributes_that_are_none_are_refused(raw, nodes):
@@ -51,8 +51,8 @@ def test_attributes_of_a_stream_are_kept_and_copied(raw):
     streams = [raw.made("hipStreamCreate") for _ in range(2)]
     assert raw.hipStreamSetAttribute(streams[0], SYNCHRONIZATION_POLICY, value(2)) == 0
     assert raw.hipStreamCopyAttributes(streams[1], streams[0]) == 0
-    told = value(0)
-    assert raw.hipStreamGetAttribute(streams[1], SYNCHRONIZATION_POLICY, told) == 0
-    assert told[0] == 2
+    reported = value(0)
+    assert raw.hipStreamGetAttribute(streams[1], SYNCHRONIZATION_POLICY, reported) == 0
+    assert reported[0] == 2
     assert raw.hipStreamSetAttribute(streams[0], COOPERATIVE, value(1)) == 1
     assert [raw.hipStreamDestroy(stream) for stream in streams] == [0, 0]

@@ -49,9 +49,9 @@ def test_a_node_writes_what_it_was_given_when_it_was_made(raw, program, block):
     executable = raw.made("hipGraphInstantiateWithFlags", graph, 0)
     assert raw.hipGraphLaunch(executable, 0) == 0
     assert program.download(block, 4, np.uint32).tolist() == [5, 6, 0, 0]
-    told = BatchNodeParams()
-    assert raw.hipGraphBatchMemOpNodeGetParams(node, told) == 0
-    assert (told.count, BatchMemoryOperation.from_address(told.paramArray).value) == (2, 5)
+    reported = BatchNodeParams()
+    assert raw.hipGraphBatchMemOpNodeGetParams(node, reported) == 0
+    assert (reported.count, BatchMemoryOperation.from_address(reported.paramArray).value) == (2, 5)
     assert raw.hipGraphExecBatchMemOpNodeSetParams(executable, node, node_params(operations)) == 0
     assert raw.hipGraphLaunch(executable, 0) == 0
     assert program.download(block, 4, np.uint32).tolist() == [99, 6, 0, 0]

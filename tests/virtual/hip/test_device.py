@@ -76,12 +76,12 @@ def test_the_last_error_stays_until_it_is_read(hip):
 
 def test_properties_in_the_layout_of_rocm_5(raw):
     """The offsets are those of that header: 792 bytes as a whole."""
-    told, now = DevicePropertiesR0000(), DeviceProperties()
-    assert ctypes.sizeof(told) == 792
+    reported, now = DevicePropertiesR0000(), DeviceProperties()
+    assert ctypes.sizeof(reported) == 792
     offsets = [getattr(DevicePropertiesR0000, name).offset for name in ("warpSize", "totalConstMem", "gcnArchName")]
     assert offsets == [276, 320, 396]
-    assert raw.hipGetDeviceProperties(told, 0) == raw.hipGetDevicePropertiesR0600(now, 0) == 0
+    assert raw.hipGetDeviceProperties(reported, 0) == raw.hipGetDevicePropertiesR0600(now, 0) == 0
     assert raw.hipGetDeviceProperties(0, 0) == 1
     for name in ("name", "gcnArchName", "warpSize", "multiProcessorCount", "totalGlobalMem", "l2CacheSize"):
-        assert getattr(told, name) == getattr(now, name), name
-    assert list(told.maxThreadsDim) == [1024, 1024, 1024]
+        assert getattr(reported, name) == getattr(now, name), name
+    assert list(reported.maxThreadsDim) == [1024, 1024, 1024]

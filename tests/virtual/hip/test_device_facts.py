@@ -22,43 +22,45 @@ def test_every_field_lies_where_hip_python_looks_for_it(raw, hip):
         if not hasattr(theirs, name) or name in ("uuid", "arch", "reserved", "hipReserved"):
             continue
         value = getattr(ours, name)
-        told = getattr(theirs, name)
+        reported = getattr(theirs, name)
         if isinstance(value, bytes):
-            told = (told if isinstance(told, bytes) else told.encode()).rstrip(b"\0")
+            reported = (reported if isinstance(reported, bytes) else reported.encode()).rstrip(b"\0")
         elif isinstance(value, ctypes.Array):
-            value, told = list(value), list(told)
+            value, reported = list(value), list(reported)
         elif name.startswith("hdp"):
-            told = int(told or 0)
-        assert told == value, name
+            reported = int(reported or 0)
+        assert reported == value, name
         compared += 1
     assert compared > 95
 
 
 def test_the_properties_are_those_of_the_model(hip):
-    told = done(hip.hipGetDeviceProperties(0))
-    assert (told.name, told.major, told.minor) == (MODEL.name, MODEL.major, MODEL.minor)
-    assert (told.warpSize, told.multiProcessorCount) == (MODEL.wavefront_size, MODEL.compute_units)
-    assert (told.clockRate, told.memoryClockRate, told.memoryBusWidth) == (
+    reported = done(hip.hipGetDeviceProperties(0))
+    assert (reported.name, reported.major, reported.minor) == (MODEL.name, MODEL.major, MODEL.minor)
+    assert (reported.warpSize, reported.multiProcessorCount) == (MODEL.wavefront_size, MODEL.compute_units)
+    assert (reported.clockRate, reported.memoryClockRate, reported.memoryBusWidth) == (
         MODEL.clock, MODEL.memory_clock, MODEL.memory_bus_bits,
     )  # fmt: skip
-    assert (told.sharedMemPerBlock, told.l2CacheSize) == (MODEL.lds, MODEL.l2_cache)
-    assert (told.maxThreadsPerBlock, told.maxThreadsPerMultiProcessor) == (1024, MODEL.threads_per_compute_unit)
-    assert (told.managedMemory, told.memoryPoolsSupported, told.cooperativeLaunch) == (1, 1, 1)
-    assert told.uuid.bytes == b"virtualgpu000000"
+    assert (reported.sharedMemPerBlock, reported.l2CacheSize) == (MODEL.lds, MODEL.l2_cache)
+    assert (reported.maxThreadsPerBlock, reported.maxThreadsPerMultiProcessor) == (1024, MODEL.threads_per_compute_unit)
+    assert (reported.managedMemory, reported.memoryPoolsSupported, reported.cooperativeLaunch) == (1, 1, 1)
+    assert reported.uuid.bytes == b"virtualgpu000000"
 
 
 def test_every_attribute_agrees_with_its_property(hip):
-    told = done(hip.hipGetDeviceProperties(0))
+    answer = done(hip.hipGetDeviceProperties(0))
     pairs = {
-        "MaxThreadsPerBlock": told.maxThreadsPerBlock, "MaxBlockDimX": told.maxThreadsDim[0],
-        "MaxBlockDimZ": told.maxThreadsDim[2], "MaxGridDimY": told.maxGridSize[1], "MaxGridDimZ": told.maxGridSize[2],
-        "MaxRegistersPerBlock": told.regsPerBlock, "ClockRate": told.clockRate,
-        "MemoryClockRate": told.memoryClockRate, "MemoryBusWidth": told.memoryBusWidth,
-        "MaxThreadsPerMultiProcessor": told.maxThreadsPerMultiProcessor, "ConcurrentKernels": told.concurrentKernels,
-        "PciDeviceId": told.pciDeviceID, "PciDomainId": told.pciDomainID, "Integrated": told.integrated,
-        "ManagedMemory": told.managedMemory, "CanMapHostMemory": told.canMapHostMemory,
-        "CooperativeLaunch": told.cooperativeLaunch, "MemoryPoolsSupported": told.memoryPoolsSupported,
-        "UnifiedAddressing": told.unifiedAddressing, "ComputeCapabilityMinor": told.minor,
+        "MaxThreadsPerBlock": answer.maxThreadsPerBlock, "MaxBlockDimX": answer.maxThreadsDim[0],
+        "MaxBlockDimZ": answer.maxThreadsDim[2], "MaxGridDimY": answer.maxGridSize[1],
+        "MaxGridDimZ": answer.maxGridSize[2],
+        "MaxRegistersPerBlock": answer.regsPerBlock, "ClockRate": answer.clockRate,
+        "MemoryClockRate": answer.memoryClockRate, "MemoryBusWidth": answer.memoryBusWidth,
+        "MaxThreadsPerMultiProcessor": answer.maxThreadsPerMultiProcessor,
+        "ConcurrentKernels": answer.concurrentKernels,
+        "PciDeviceId": answer.pciDeviceID, "PciDomainId": answer.pciDomainID, "Integrated": answer.integrated,
+        "ManagedMemory": answer.managedMemory, "CanMapHostMemory": answer.canMapHostMemory,
+        "CooperativeLaunch": answer.cooperativeLaunch, "MemoryPoolsSupported": answer.memoryPoolsSupported,
+        "UnifiedAddressing": answer.unifiedAddressing, "ComputeCapabilityMinor": answer.minor,
     }  # fmt: skip
     names = hip.hipDeviceAttribute_t
     got = {name: done(hip.hipDeviceGetAttribute(getattr(names, f"hipDeviceAttribute{name}"), 0)) for name in pairs}

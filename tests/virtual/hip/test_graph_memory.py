@@ -124,9 +124,9 @@ def test_parameters_are_checked_and_told(raw, graph, program):
         assert raw.hipGraphAddMemAllocNode(node, graph, 0, 0, bad) == 1
     assert raw.hipGraphAddMemAllocNode(node, graph, 0, 0, allocation(64, ordinal=3)) == 1
     handle, address = add_allocation(raw, graph, 48)
-    told, freed = AllocateParams(), ctypes.c_size_t()
-    assert raw.hipGraphMemAllocNodeGetParams(handle, told) == 0
-    assert (told.bytesize, told.dptr) == (48, address)
+    reported, freed = AllocateParams(), ctypes.c_size_t()
+    assert raw.hipGraphMemAllocNodeGetParams(handle, reported) == 0
+    assert (reported.bytesize, reported.dptr) == (48, address)
     free = raw.made("hipGraphAddMemFreeNode", graph, handles(handle), 1, address)
     assert raw.hipGraphMemFreeNodeGetParams(free, freed) == 0
     assert freed.value == address

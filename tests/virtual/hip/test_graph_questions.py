@@ -153,9 +153,9 @@ def test_host_functions_are_set_and_told(raw, graph):
 
     node = raw.made("hipGraphAddHostNode", graph, 0, 0, params(1))
     assert raw.hipGraphHostNodeSetParams(node, params(2)) == 0
-    told = HostNodeParams()
-    assert raw.hipGraphHostNodeGetParams(node, told) == 0
-    assert (told.fn, told.userData) == (address, 2)
+    reported = HostNodeParams()
+    assert raw.hipGraphHostNodeGetParams(node, reported) == 0
+    assert (reported.fn, reported.userData) == (address, 2)
     executable = raw.made("hipGraphInstantiateWithFlags", graph, 0)
     assert raw.hipGraphLaunch(executable, 0) == 0
     assert raw.hipGraphExecHostNodeSetParams(executable, node, params(3)) == 0
@@ -170,14 +170,14 @@ def test_events_of_nodes_are_set_and_told(raw, graph, kind):
     node = raw.made(f"hipGraphAdd{kind}Node", graph, 0, 0, events[0])
     assert raw.hipEventRecord(events[2], 0) == 0
 
-    def told():
+    def reported():
         event = ctypes.c_size_t()
         assert getattr(raw, f"hipGraph{kind}NodeGetEvent")(node, event) == 0
         return event.value
 
-    assert told() == events[0]
+    assert reported() == events[0]
     assert getattr(raw, f"hipGraph{kind}NodeSetEvent")(node, events[1]) == 0
-    assert told() == events[1]
+    assert reported() == events[1]
     executable = raw.made("hipGraphInstantiateWithFlags", graph, 0)
     assert getattr(raw, f"hipGraphExec{kind}NodeSetEvent")(executable, node, events[2]) == 0
     assert raw.hipGraphLaunch(executable, 0) == 0

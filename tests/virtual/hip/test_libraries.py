@@ -41,12 +41,12 @@ def test_a_kernel_becomes_a_function_that_can_be_launched(raw, library):
 
 def test_a_kernel_tells_its_parameters_and_attributes(raw, library):
     kernel = raw.made("hipLibraryGetKernel", library, b"scale_and_offset")
-    told = []
+    reported = []
     for index in range(4):
         offset, size = ctypes.c_size_t(), ctypes.c_size_t()
         assert raw.hipKernelGetParamInfo(kernel, index, offset, size) == 0
-        told.append((offset.value, size.value))
-    assert told == [(0, 8), (8, 8), (16, 4), (20, 4)]
+        reported.append((offset.value, size.value))
+    assert reported == [(0, 8), (8, 8), (16, 4), (20, 4)]
     assert raw.hipKernelGetParamInfo(kernel, 4, ctypes.c_size_t(), 0) == 1
     threads = ctypes.c_int()
     assert raw.hipKernelGetAttribute(threads, 0, kernel, 0) == 0

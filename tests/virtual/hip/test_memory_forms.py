@@ -23,9 +23,9 @@ WAYS = {
 def test_each_way_gives_memory_of_its_kind(raw, way):
     arguments, release, kind = WAYS[way]
     address = raw.made(way, *arguments)
-    told, size, base, length = ctypes.c_uint(), ctypes.c_size_t(), ctypes.c_size_t(), ctypes.c_size_t()
-    assert raw.hipPointerGetAttribute(told, 2, address + 10) == 0
-    assert told.value == kind
+    reported, size, base, length = ctypes.c_uint(), ctypes.c_size_t(), ctypes.c_size_t(), ctypes.c_size_t()
+    assert raw.hipPointerGetAttribute(reported, 2, address + 10) == 0
+    assert reported.value == kind
     assert raw.hipMemPtrGetInfo(address, size) == 0
     assert raw.hipMemGetAddressRange(base, length, address + 10) == 0
     assert (size.value, base.value, length.value) == (64, address, 64)

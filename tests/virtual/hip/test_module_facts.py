@@ -41,9 +41,9 @@ def test_a_module_counts_its_kernels_and_finds_its_variables(raw, module):
     argument = ctypes.c_void_p(out)
     values = (ctypes.c_void_p * 1)(ctypes.addressof(argument))
     assert raw.hipModuleLaunchKernel(count_up, 1, 1, 1, 1, 1, 1, 0, 0, values, 0) == 0
-    told = ctypes.c_uint()
-    assert raw.hipMemcpyDtoH(told, address.value, 4) == 0
-    assert told.value == 41 + 20  # the kernel adds the entry of its table that the output names
+    reported = ctypes.c_uint()
+    assert raw.hipMemcpyDtoH(reported, address.value, 4) == 0
+    assert reported.value == 41 + 20  # the kernel adds the entry of its table that the output names
     assert raw.hipModuleGetGlobal(address, size, module, b"missing") == 500
     assert raw.hipFree(out) == 0
 
@@ -62,10 +62,10 @@ def test_dynamic_lds_of_a_function_can_be_limited(raw, module):
 
 
 def test_all_attributes_of_a_host_function_at_once(raw, registered):
-    told = FunctionAttributes()
-    assert raw.hipFuncGetAttributes(told, registered["scale_and_offset"]) == 0
-    assert (told.maxThreadsPerBlock, told.sharedSizeBytes, told.binaryVersion) == (4, 0, 94)
-    assert raw.hipFuncGetAttributes(told, 0x1234) == 98
+    reported = FunctionAttributes()
+    assert raw.hipFuncGetAttributes(reported, registered["scale_and_offset"]) == 0
+    assert (reported.maxThreadsPerBlock, reported.sharedSizeBytes, reported.binaryVersion) == (4, 0, 94)
+    assert raw.hipFuncGetAttributes(reported, 0x1234) == 98
 
 
 @pytest.mark.parametrize("form", ["hipLaunchKernel", "hipLaunchKernel_spt"])

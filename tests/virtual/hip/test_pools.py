@@ -37,7 +37,7 @@ def test_attributes_of_a_pool_are_kept(hip, library):
     pool = ctypes.c_void_p(int(done(hip.hipDeviceGetDefaultMemPool(0))))
     threshold = ctypes.c_uint64(1 << 20)
     assert library.hipMemPoolSetAttribute(pool, 4, ctypes.byref(threshold)) == 0
-    told = ctypes.c_uint64()
-    assert library.hipMemPoolGetAttribute(pool, 4, ctypes.byref(told)) == 0
-    assert told.value == 1 << 20
-    assert library.hipMemPoolGetAttribute(pool, 99, ctypes.byref(told)) == 1
+    reported = ctypes.c_uint64()
+    assert library.hipMemPoolGetAttribute(pool, 4, ctypes.byref(reported)) == 0
+    assert reported.value == 1 << 20
+    assert library.hipMemPoolGetAttribute(pool, 99, ctypes.byref(reported)) == 1

@@ -140,7 +140,7 @@ def test_a_function_handle_for_a_symbol(raw, registered):
 def test_a_kernel_node_tells_the_host_function_that_it_was_given(raw, registered):
     graph = raw.made("hipGraphCreate", 0)
     given = structure(KernelNodeParams, func=registered["nothing"], gridDim=(1, 1, 1), blockDim=(1, 1, 1))
-    node, told = raw.made("hipGraphAddKernelNode", graph, 0, 0, given), KernelNodeParams()
-    assert raw.hipGraphKernelNodeGetParams(node, told) == 0
-    assert told.func == registered["nothing"]
+    node, reported = raw.made("hipGraphAddKernelNode", graph, 0, 0, given), KernelNodeParams()
+    assert raw.hipGraphKernelNodeGetParams(node, reported) == 0
+    assert reported.func == registered["nothing"]
     assert raw.hipGraphDestroy(graph) == 0

@@ -330,7 +330,7 @@ EXPORT int can_run(void) {
   return b >> 5 & 1;
 }
 
-// The head of an array lies where this file expects it.
+// The head of an array is where this file expects it.
 EXPORT int knows(const array *it, i64 data, i64 rows, i64 lanes, i64 row_stride, i64 lane_stride) {
   return (i64)it->data == data && it->axes == 2 && it->sizes[0] == rows && it->sizes[1] == lanes &&
          it->strides[0] == row_stride && it->strides[1] == lane_stride;

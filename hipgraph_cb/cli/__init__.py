@@ -12,6 +12,7 @@ from collections.abc import Sequence
 
 from hipgraph_cb.cli.output import Parser, abandon, complain, finish, prepare_streams, say_json
 from hipgraph_cb.errors import HipGraphError
+from hipgraph_cb.version import __version__
 
 SUBCOMMANDS = {
     "run": "run any program with virtual AMD GPUs: run [options] -- PROGRAM ARGS...",
@@ -63,6 +64,7 @@ def _failed(options: argparse.Namespace, error: HipGraphError) -> int:
 def build_parser(chosen: str | None) -> argparse.ArgumentParser:
     """The parser. Only the module of the chosen subcommand is loaded, since some need numpy and some do not."""
     parser = Parser(prog="hipgraph-cb", description="Record AMD GPU work, replay it, look at it.")
+    parser.add_argument("--version", action="version", version=f"%(prog)s {__version__}")
     subparsers = parser.add_subparsers(dest="subcommand", required=True, metavar="SUBCOMMAND")
     for name, purpose in SUBCOMMANDS.items():
         subparser = subparsers.add_parser(name, help=purpose, description=purpose)

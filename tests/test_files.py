@@ -32,7 +32,7 @@ def test_threads_that_write_one_file_at_once_leave_one_whole_file_and_nothing_be
     assert names(tmp_path) == ["shared"]
 
 
-def test_a_link_that_lies_where_the_partial_file_goes_is_not_followed(tmp_path, monkeypatch):
+def test_a_link_that_is_where_the_partial_file_goes_is_not_followed(tmp_path, monkeypatch):
     monkeypatch.setattr("secrets.token_hex", lambda size: "guessed")
     victim = tmp_path / "victim"
     victim.write_text("precious")
@@ -93,7 +93,7 @@ def test_what_is_no_regular_file_is_neither_replaced_nor_read(tmp_path, make):
     assert names(tmp_path) == ["special"]
 
 
-def test_a_file_beyond_the_limit_leaves_the_former_one_and_says_what_the_system_said(tmp_path):
+def test_a_file_beyond_the_limit_leaves_the_previous_one_and_says_what_the_system_said(tmp_path):
     path = tmp_path / "file"
     path.write_text("old")
     limits = resource.getrlimit(resource.RLIMIT_FSIZE)
@@ -113,7 +113,7 @@ def test_a_file_beyond_the_limit_leaves_the_former_one_and_says_what_the_system_
     assert names(tmp_path) == ["file"]
 
 
-def test_an_interrupt_in_the_middle_leaves_the_former_file(tmp_path):
+def test_an_interrupt_in_the_middle_leaves_the_previous_file(tmp_path):
     path = tmp_path / "file"
     path.write_text("old")
 

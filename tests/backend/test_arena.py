@@ -45,7 +45,7 @@ def test_pointers_at_any_offset_are_written_whole():
     assert struct.unpack_from("<4xQxQ", arena.bytes) == (0x1122334455667789, 0x13)
 
 
-def test_only_commands_whose_memory_moved_or_has_another_length_are_told():
+def test_only_commands_whose_memory_moved_or_has_another_length_are_reported():
     table = CommandTable(
         [Fill(SlotRange(0, 0, None), b"a"), Copy(SlotRange(1, 0, 4), Range(0, 0, 4)), Fill(SlotRange(1, 8, 4), b"a")]
     )

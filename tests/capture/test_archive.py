@@ -130,7 +130,7 @@ def test_a_comment_is_refused(data):
 
 
 @pytest.mark.parametrize("size", [0, 1, (1 << 32) - 1])
-def test_a_size_that_lies_is_refused(data, size):
+def test_a_size_that_is_wrong_is_refused(data, size):
     at = data.index(b"PK\1\2")
     for offsets in ((20,), (24,), (20, 24)):
         broken = bytearray(data)
@@ -219,7 +219,7 @@ def test_every_shorter_file_is_refused(data):
             read(data[:size])
 
 
-def test_a_failed_write_leaves_the_former_file(tmp_path, monkeypatch):
+def test_a_failed_write_leaves_the_previous_file(tmp_path, monkeypatch):
     path = tmp_path / "a.hgcb"
     write_archive(path, b"old", {})
     old = path.read_bytes()

@@ -46,7 +46,7 @@ def test_a_command_that_was_added_does_not_change_the_ids_behind_it():
     assert (found.barriers, found.executables, found.resources) == ([], [], [])
 
 
-def test_a_command_that_was_removed_is_named_by_its_former_index():
+def test_a_command_that_was_removed_is_named_by_its_previous_index():
     found = compare(step(extra=True), step())
     assert found.commands == [Change("removed", 0, None, "update `new`[0:8], 00 00 00 00 00 00 00 00")]
 

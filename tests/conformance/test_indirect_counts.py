@@ -98,7 +98,7 @@ def test_a_zero_count_launches_nothing_and_what_follows_runs(device, kernels, ze
 
 
 @MODES
-def test_each_replay_reads_the_counts_anew_and_slots_may_change(device, kernels, mode):
+def test_each_replay_reads_the_counts_again_and_slots_may_change(device, kernels, mode):
     outputs = [device.from_host(np.full(32, SENTINEL, np.uint32)) for _ in range(3)]
     counts = [device.from_host(words(count, 1, 1)) for count in (3, 5, 32)]
     with device.command_buffer(binding_capacity=2) as cb:

@@ -444,7 +444,7 @@ def test_a_command_that_the_runtime_goes_on_running_is_found(step, runtime):
     assert caught.value.where == "command 1 'fill' in 'step'"
 
 
-def test_only_what_is_other_is_told_to_the_runtime(device, kernels, runtime, step):
+def test_only_what_is_other_is_reported_to_the_runtime(device, kernels, runtime, step):
     step.program.update(step.recorded(step.x, 2, 1, 9, words(1, 1, 1, 1)))
     recording = step.recorded(step.x, 2, 1, 8, words(1, 1, 1, 1))
     with runtime.count_calls() as count:

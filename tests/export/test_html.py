@@ -161,7 +161,7 @@ def test_edges_of_events_are_marked() -> None:
     assert kinds["c4", "c6"] == kinds["c2_c0", "c2_c2"] == "barrier"
 
 
-def test_a_missing_barrier_is_told_at_both_its_nodes_where_it_is_certain(tmp_path: Path) -> None:
+def test_a_missing_barrier_is_reported_at_both_its_nodes_where_it_is_certain(tmp_path: Path) -> None:
     x, kernel = FakeBuffer(64, "x"), saxpy()
     with CommandBuffer() as cb:
         cb.fill_buffer(x, 0)

@@ -101,7 +101,7 @@ def test_read_only_host_data_is_taken_since_it_is_only_read(device):
 
 
 @pytest.mark.parametrize("wrap", [ArrayInterfaceOnly, DLPackOnly])
-def test_strided_host_data_is_refused_where_it_would_be_copied_as_it_lies(device, wrap):
+def test_strided_host_data_is_refused_where_it_would_be_copied_as_it_is(device, wrap):
     with pytest.raises(InvalidArgumentError) as caught:
         device.from_host(wrap(np.zeros((4, 4), np.float32)[:, ::2]))
     assert str(caught.value) == (

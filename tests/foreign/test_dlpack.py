@@ -20,7 +20,7 @@ def test_an_imported_tensor_is_the_same_memory(device, words, version):
     assert words.to_host(np.uint32).tolist() == [0, *range(15)]
 
 
-def test_the_producer_is_told_a_stream_of_ours_and_the_newest_version_that_is_read(device, words):
+def test_the_producer_is_reported_a_stream_of_ours_and_the_newest_version_that_is_read(device, words):
     new, old = DLPackArray(words, (16,), version=(1, 0)), DLPackArray(words, (16,))
     device.import_buffer(new)
     device.import_buffer(old)

@@ -62,7 +62,7 @@ def test_a_file_that_cannot_be_understood_is_reported_and_ignored(cache, caplog,
         assert device.auto_join == MEASURED
 
 
-def test_a_user_without_a_home_opens_devices_and_is_told_where_to_keep_measurements(monkeypatch):
+def test_a_user_without_a_home_opens_devices_and_is_reported_where_to_keep_measurements(monkeypatch):
     def homeless():
         raise RuntimeError("Could not determine home directory.")
 

@@ -96,7 +96,7 @@ def nested(device, x):
     return cb
 
 
-def test_a_rebind_builds_the_graph_anew_only_where_it_reaches_into_a_nested_recording(counting, device):
+def test_a_rebind_builds_the_graph_again_only_where_it_reaches_into_a_nested_recording(counting, device):
     x, y = device.allocate(4), device.allocate(4)
     cb = nested(device, x)
     counting.calls.clear()

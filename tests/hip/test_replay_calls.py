@@ -33,7 +33,7 @@ def test_the_source_graph_goes_where_nothing_can_change(counting, device):
     assert counting.kinds["graph"] == 0
 
 
-def test_only_nodes_whose_memory_changed_are_told(counting, device):
+def test_only_nodes_whose_memory_changed_are_reported(counting, device):
     x, y, z = (device.allocate(16) for _ in range(3))
     with device.command_buffer(binding_capacity=2) as cb:
         cb.fill_buffer(Slot(0), 1)
@@ -46,7 +46,7 @@ def test_only_nodes_whose_memory_changed_are_told(counting, device):
         assert counting.calls.count("hipGraphExecMemsetNodeSetParams") == changes
 
 
-def test_a_graph_made_anew_for_each_table_takes_the_one_before_with_it_when_it_is_done(counting, device):
+def test_a_graph_made_again_for_each_table_takes_the_one_before_with_it_when_it_is_done(counting, device):
     x, y = device.allocate(16), device.allocate(16)
     with device.command_buffer(binding_capacity=1, update="reinstantiate") as cb:
         cb.fill_buffer(Slot(0), 1)

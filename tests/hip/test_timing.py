@@ -12,7 +12,7 @@ from hipgraph_cb.recording.profile import Span
 MILLISECONDS = (0.5, 0.25, 2.0)
 
 
-def test_each_command_takes_what_lies_between_its_two_events(counting, device):
+def test_each_command_takes_what_is_between_its_two_events(counting, device):
     times = iter([*MILLISECONDS] * 2)
     recorded: list[object] = []
     asked: list[tuple[object, object]] = []

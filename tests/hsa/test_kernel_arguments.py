@@ -21,7 +21,7 @@ def desk():
     return Desk("corpus/clang/k_cl.gfx942.hsaco")
 
 
-def test_arguments_lie_where_the_metadata_says_and_nothing_lies_elsewhere(desk):
+def test_arguments_are_where_the_metadata_says_and_nothing_is_elsewhere(desk):
     x, y = buffers(4096, 4096)
     template, _ = desk.lower(record(lambda cb: cb.dispatch(desk["saxpy"], (4, 2), 256, args=[y, x, 2.5, 1000])))
     layout = desk["saxpy"].layout
@@ -89,7 +89,7 @@ def test_host_bytes_of_updates_are_written_once_and_where_kernels_read_them(smal
     program.close()
 
 
-def test_the_patch_is_told_where_the_kernel_keeps_its_workgroup_counts(desk):
+def test_the_patch_is_reported_where_the_kernel_keeps_its_workgroup_counts(desk):
     x, counts = buffers(4096, 64)
     template, _ = desk.lower(
         record(lambda cb: cb.dispatch_indirect(desk["saxpy"], counts.view(16, 12), 256, args=[x, x, 1.0, 1]))

@@ -50,6 +50,6 @@ def test_a_buffer_that_was_bound_before_goes_when_another_one_is_bound(small, ke
     assert second.to_host(np.int32).tolist() == [0, -1, -2, -3]
 
 
-def test_the_loader_says_where_the_code_lies(small, kernels):
+def test_the_loader_says_where_the_code_is(small, kernels):
     (code,) = kernels.code_ranges
     assert code.address <= kernels.kernel("negate").object < code.address + code.size

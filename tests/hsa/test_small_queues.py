@@ -126,7 +126,7 @@ def test_a_launch_that_finds_no_room_for_its_rest_is_given_up_and_so_is_its_queu
     assert words.to_host().tolist() == [0] * 4
 
 
-def test_what_stood_before_a_launch_that_was_given_up_is_told_to_be_lost(small):
+def test_what_stood_before_a_launch_that_was_given_up_is_reported_to_be_lost(small):
     other, target = counting(small, 5)
     flag, words = small.from_host(bytes(4)), small.from_host(bytes(4))
     with small.command_buffer(label="endless") as cb:

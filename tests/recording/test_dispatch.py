@@ -70,7 +70,7 @@ def test_null_pointers_and_slots_stand_where_buffers_stand(cb, kernels):
     assert only(cb).pointers == ((8, SlotRange(2, 8, 16)),)
 
 
-def test_an_export_looked_up_anew_is_the_same_executable(cb, x, y, kernels):
+def test_an_export_looked_up_again_is_the_same_executable(cb, x, y, kernels):
     for _ in range(3):
         cb.dispatch(kernels["saxpy"], 1, 64, args=[y, x, 1.0, 1])
     cb.end()

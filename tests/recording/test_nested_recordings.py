@@ -41,7 +41,7 @@ def test_the_nested_commands_take_the_ids_of_the_outer_table(x, y):
     assert recording.depth == 1
 
 
-def test_a_command_buffer_stands_for_its_recording(x):
+def test_a_command_buffer_is_taken_as_its_recording(x):
     with CommandBuffer() as inner:
         inner.fill_buffer(x, 0)
     with CommandBuffer() as cb:

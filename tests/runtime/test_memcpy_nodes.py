@@ -97,7 +97,7 @@ def test_host_memory_is_written_at_each_launch(hip, graph, block):
         assert data.tolist() == [value] * 8
 
 
-def test_a_1d_node_told_zeros_in_6_4(hip, profile, graph, block):
+def test_a_1d_node_reported_zeros_in_6_4(hip, profile, graph, block):
     node = hip.done("hipGraphAddMemcpyNode1D", graph, 0, 0, block, block + 16, 16, D2D)
     reported = hip.done("hipGraphMemcpyNodeGetParams", node)
     numbers = [

@@ -119,7 +119,7 @@ def test_the_end_of_no_capture_without_a_place_for_its_graph(raw, profile):
     assert raw.hipStreamEndCapture(0, 0) == {"6.4": 1, "7.2": 401}[profile]
 
 
-def test_a_destroyed_stream_is_told(raw):
+def test_a_destroyed_stream_is_reported(raw):
     stream = raw.made("hipStreamCreate")
     function = ctypes.CFUNCTYPE(None, ctypes.c_void_p)(lambda argument: None)
     assert raw.hipStreamDestroy(stream) == 0

@@ -171,7 +171,7 @@ def test_pinned_memory_is_read_when_the_copy_runs_so_a_program_that_does_not_wai
     assert raw.hipHostFree(pinned) == 0
 
 
-def test_a_kernel_that_uses_freed_memory_is_told_and_the_bytes_are_poison(raw, program, runtime):
+def test_a_kernel_that_uses_freed_memory_is_reported_and_the_bytes_are_poison(raw, program, runtime):
     x, y = program.upload(np.ones(64, np.float32)), program.upload(np.zeros(64, np.float32))
     saxpy, arguments = program.function(), program.saxpy(y, x, 1.0, 64)
     assert raw.hipFree(x) == 0

@@ -43,7 +43,7 @@ def test_an_ordinal_that_is_not_there_is_an_invalid_device(hip):
     assert hip.hipGetDevice() == (0, 0)
 
 
-def test_names_ids_and_versions_are_told(hip):
+def test_names_ids_and_versions_are_reported(hip):
     library = ctypes.CDLL("libamdhip64.so")
     name, bus, uuid = (ctypes.create_string_buffer(16) for _ in range(3))
     assert library.hipDeviceGetName(name, 12, 0) == 0

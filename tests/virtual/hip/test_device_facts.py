@@ -13,7 +13,7 @@ from hipgraph_cb.virtual.models import MODELS
 MODEL = MODELS["gfx942"]
 
 
-def test_every_field_lies_where_hip_python_looks_for_it(raw, hip):
+def test_every_field_is_where_hip_python_looks_for_it(raw, hip):
     ours = DeviceProperties()
     assert raw.hipGetDevicePropertiesR0600(ours, 0) == 0
     theirs = done(hip.hipGetDeviceProperties(0))

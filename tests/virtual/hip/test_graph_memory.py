@@ -118,7 +118,7 @@ def test_an_executable_graph_keeps_the_memory_of_its_graph(raw, program):
     assert raw.hipGraphExecDestroy(executable) == 0
 
 
-def test_parameters_are_checked_and_told(raw, graph, program):
+def test_parameters_are_checked_and_reported(raw, graph, program):
     node = ctypes.c_size_t()
     for bad in (allocation(0), allocation(64, kind=0), allocation(64, location=0)):
         assert raw.hipGraphAddMemAllocNode(node, graph, 0, 0, bad) == 1

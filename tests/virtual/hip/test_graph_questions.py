@@ -143,7 +143,7 @@ def test_kernels_are_set(raw, program, graph):
     assert (program.download(y, 64) == 7).all()
 
 
-def test_host_functions_are_set_and_told(raw, graph):
+def test_host_functions_are_set_and_reported(raw, graph):
     seen = []
     function = ctypes.CFUNCTYPE(None, ctypes.c_void_p)(seen.append)
     address = ctypes.cast(function, ctypes.c_void_p).value
@@ -165,7 +165,7 @@ def test_host_functions_are_set_and_told(raw, graph):
 
 
 @pytest.mark.parametrize("kind", ["EventRecord", "EventWait"])
-def test_events_of_nodes_are_set_and_told(raw, graph, kind):
+def test_events_of_nodes_are_set_and_reported(raw, graph, kind):
     events = [raw.made("hipEventCreate") for _ in range(3)]
     node = raw.made(f"hipGraphAdd{kind}Node", graph, 0, 0, events[0])
     assert raw.hipEventRecord(events[2], 0) == 0

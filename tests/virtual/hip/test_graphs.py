@@ -81,7 +81,7 @@ def test_rows_of_wide_elements_are_filled_exactly(hip, program, graph, block):
 H2H, H2D, D2H, D2D, DEFAULT = range(5)
 
 
-def test_a_fault_in_a_graph_is_told_by_the_next_wait(hip, program, graph, runtime):
+def test_a_fault_in_a_graph_is_reported_by_the_next_wait(hip, program, graph, runtime):
     saxpy = program.function()
     y = program.upload(np.zeros(64, np.float32))
     bad = done(hip.hipGraphAddKernelNode(graph, None, 0, program.kernel_params(saxpy, program.saxpy(y, 0x10, 1.0, 64))))

@@ -26,7 +26,7 @@ def test_fresh_memory_is_not_zero(hip, program, block):
     assert (program.download(block, 1024, np.uint8) == 0xCD).all()
 
 
-def test_memory_in_use_is_told(hip):
+def test_memory_in_use_is_reported(hip):
     before = done(hip.hipMemGetInfo())
     address = done(hip.hipMalloc(1 << 20))
     assert done(hip.hipMemGetInfo()) == (before[0] - (1 << 20), before[1])

@@ -11,7 +11,7 @@ NON_BLOCKING = 1
 
 
 @pytest.mark.parametrize("suffix", ["", "_spt"])
-def test_flags_priorities_and_device_are_told(raw, suffix):
+def test_flags_priorities_and_device_are_reported(raw, suffix):
     flags, priority, device = ctypes.c_uint(9), ctypes.c_int(9), ctypes.c_int(9)
     for given, kept in ((-1, -1), (0, 0), (1, 1), (-5, -1), (5, 1)):
         stream = raw.made("hipStreamCreateWithPriority", NON_BLOCKING, given)

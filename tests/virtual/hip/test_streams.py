@@ -162,7 +162,7 @@ def test_a_destroyed_stream_counts_as_one_of_a_destroyed_context(hip):
     assert code_of(hip.hipStreamDestroy(None)) == 400
 
 
-def test_a_fault_fails_what_is_behind_it_is_told_once_and_leaves_the_device_usable(hip, program, streams, runtime):
+def test_a_fault_fails_what_is_behind_it_is_reported_once_and_leaves_the_device_usable(hip, program, streams, runtime):
     n = 256
     x, y = program.upload(np.ones(n, np.float32)), program.upload(np.zeros(n, np.float32))
     saxpy = program.function()

@@ -49,8 +49,8 @@ def graph_exec_child_graph_node_set_params(runtime: HipRuntime, handle: int, nod
     require(handle and node and child)
     executable, graph = runtime.executable_graphs[handle], runtime.graphs[child]
     require(node in executable.children and topological_order(graph.nodes.values()) is not None)
-    is_alike = executable.replace_child(node, ExecutableGraph(graph, 0))
-    require(is_alike, Code.UNKNOWN, "the child graph has another form")
+    is_same = executable.replace_child(node, ExecutableGraph(graph, 0))
+    require(is_same, Code.UNKNOWN, "the child graph has another form")
 
 
 def _refuse(error_node: int, result: int, reason: int, node: int) -> None:

@@ -243,7 +243,8 @@ class Queue:
             self.structure.read_dispatch_id = index
             where = f"queue {self.structure.hsa_queue.id}, packet {index}"
             runtime.gate.faults.add(f"{where}: {text}")
-            runtime.gate.faults.keep(f"{where}: {text}")
+            if runtime.queues.get(self.address) is self:  # else it was stopped because the program destroyed it
+                runtime.gate.faults.keep(f"{where}: {text}")
             runtime.gate.faults.failed()  # the next failure is another one
             runtime.events.post(self.address, lambda: self._report(status, address))
             runtime.gate.changed.notify_all()

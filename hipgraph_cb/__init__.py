@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from hipgraph_cb.errors import FilePermissionError as FilePermissionError
     from hipgraph_cb.errors import HipError as HipError
     from hipgraph_cb.errors import HipGraphError as HipGraphError
+    from hipgraph_cb.errors import HostCallError as HostCallError
     from hipgraph_cb.errors import HsaError as HsaError
     from hipgraph_cb.errors import IncompatibleError as IncompatibleError
     from hipgraph_cb.errors import InternalError as InternalError
@@ -49,6 +50,7 @@ if TYPE_CHECKING:
     from hipgraph_cb.recording.resources import Slot as Slot
     from hipgraph_cb.recording.stages import MemoryAccess as MemoryAccess
     from hipgraph_cb.recording.stages import Stage as Stage
+    from hipgraph_cb.recording.transient import Transient as Transient
     from hipgraph_cb.runtime.array import Array as Array
     from hipgraph_cb.runtime.buffer import Buffer as Buffer
     from hipgraph_cb.runtime.buffer import BufferView as BufferView
@@ -56,6 +58,7 @@ if TYPE_CHECKING:
     from hipgraph_cb.runtime.event import Event as Event
     from hipgraph_cb.runtime.executable import Executable as Executable
     from hipgraph_cb.runtime.executable import Export as Export
+    from hipgraph_cb.runtime.host_buffer import HostBuffer as HostBuffer
     from hipgraph_cb.runtime.launch import Launch as Launch
     from hipgraph_cb.runtime.program import Program as Program
     from hipgraph_cb.runtime.stream import Stream as Stream
@@ -85,6 +88,8 @@ _HOMES = {
     "HazardPolicy": "hipgraph_cb.recording.hazard_policy",
     "HipError": "hipgraph_cb.errors",
     "HipGraphError": "hipgraph_cb.errors",
+    "HostBuffer": "hipgraph_cb.runtime.host_buffer",
+    "HostCallError": "hipgraph_cb.errors",
     "HsaError": "hipgraph_cb.errors",
     "IncompatibleError": "hipgraph_cb.errors",
     "InternalError": "hipgraph_cb.errors",
@@ -104,6 +109,7 @@ _HOMES = {
     "Slot": "hipgraph_cb.recording.resources",
     "Stage": "hipgraph_cb.recording.stages",
     "Stream": "hipgraph_cb.runtime.stream",
+    "Transient": "hipgraph_cb.recording.transient",
     "UnavailableError": "hipgraph_cb.errors",
     "UnimplementedError": "hipgraph_cb.errors",
     "VirtualSettings": "hipgraph_cb.virtual.settings",
@@ -134,6 +140,8 @@ __all__ = [
     "HazardPolicy",
     "HipError",
     "HipGraphError",
+    "HostBuffer",
+    "HostCallError",
     "HsaError",
     "IncompatibleError",
     "InternalError",
@@ -155,6 +163,7 @@ __all__ = [
     "Slot",
     "Stage",
     "Stream",
+    "Transient",
     "UnavailableError",
     "UnimplementedError",
     "VirtualSettings",

@@ -71,6 +71,12 @@ class CompileError(InvalidArgumentError):
     """A source that the compiler refuses. `detail` has what it says."""
 
 
+class HostCallError(HipGraphError):
+    """A function that a recording calls on the host raised an exception, which is the cause of this one."""
+
+    status = "ABORTED"
+
+
 class DeadlineExceededError(HipGraphError, TimeoutError):
     """A wait that took longer than it may; also a `TimeoutError`."""
 

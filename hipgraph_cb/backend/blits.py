@@ -29,7 +29,7 @@ COPY_ONCE_ARGUMENTS = struct.Struct("<QQI4x")
 FILL_ONCE_ARGUMENTS = struct.Struct("<QII")
 SHORT = 4 * WORKGROUP_SIZE
 """Bytes up to which words are moved one by one; longer blits move four at a time."""
-_LANES_UNIT = 64
+LANES_UNIT = 64
 
 
 class Blit(NamedTuple):
@@ -49,7 +49,7 @@ def copy(target: int, source: int, length: int, most_lanes: int) -> Blit:
     apart = (target - source) % LARGEST
     element = apart & -apart or LARGEST
     head, count, tail = _split(target, length, element)
-    lanes = _lanes(head, count, tail, most_lanes, _LANES_UNIT)
+    lanes = lanes_for(max(head, count, tail), most_lanes)
     return Blit(f"copy_{element}", lanes, COPY_ARGUMENTS.pack(target, source, count, head, tail, lanes))
 
 
@@ -63,7 +63,7 @@ def quickest_fill(target: int, length: int, pattern: bytes, most_lanes: int) -> 
     return Blit(f"fill_once_{element}", lanes, FILL_ONCE_ARGUMENTS.pack(target, last, word))
 
 
-def fill(target: int, length: int, pattern: bytes, most_lanes: int, unit: int = _LANES_UNIT) -> Blit:
+def fill(target: int, length: int, pattern: bytes, most_lanes: int, unit: int = LANES_UNIT) -> Blit:
     """Fill `length` bytes from an address on with a pattern of 1, 2 or 4 bytes, by the one kernel that does any fill.
 
     Args:
@@ -71,7 +71,7 @@ def fill(target: int, length: int, pattern: bytes, most_lanes: int, unit: int = 
         unit: a multiple of so many: HIP launches whole workgroups only.
     """
     head, count, tail = _split(target, length, LARGEST)
-    lanes = _lanes(head, count, tail, most_lanes, unit)
+    lanes = lanes_for(max(head, count, tail), most_lanes, unit)
     start = -target % 4
     word = int.from_bytes((pattern * 8)[start : start + 4], "little")
     return Blit("fill", lanes, FILL_ARGUMENTS.pack(target, count, head, tail, word, lanes))
@@ -99,8 +99,8 @@ def _split(target: int, length: int, element: int) -> tuple[int, int, int]:
     return head, count, tail
 
 
-def _lanes(head: int, count: int, tail: int, most: int, unit: int) -> int:
-    wanted = max(head, count, tail)
+def lanes_for(wanted: int, most: int, unit: int = LANES_UNIT) -> int:
+    """As many work-items as are wanted, in whole units, but no more than `most`."""
     return min(-(-wanted // unit) * unit, most)
 
 

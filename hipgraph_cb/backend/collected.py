@@ -16,6 +16,8 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
+barred: set[int] = set()
+"""Threads that must not use a runtime: those in which a function of the host runs that a recording calls."""
 _noted: deque[tuple[Callable[..., object], tuple[Any, ...]]] = deque()
 _of_the_parent: list[object] = []
 _phases: dict[str, object] = {"start": None, "stop": None}
@@ -35,21 +37,25 @@ def finalizer(owner: object, release: Callable[..., object], *arguments: Any) ->
 
 
 def release_when_safe(release: Callable[..., object], *arguments: Any) -> None:
-    """Call `release(*arguments)`: now, or at the next call to a device where the collector runs in this thread."""
-    if _is_collecting_here():
+    """Call `release(*arguments)`: now, or at the next call to a device where this thread must not use a runtime."""
+    if _is_unsafe():
         _noted.append((release, arguments))
     else:
         release(*arguments)
 
 
 def release_collected() -> None:
-    """Release what the collector found, unless it runs now in this thread."""
-    while _noted and not _is_collecting_here():
+    """Release what was noted, unless this thread must not use a runtime now."""
+    while _noted and not _is_unsafe():
         try:
             release, arguments = _noted.popleft()
         except IndexError:  # another thread was faster
             return
         release(*arguments)
+
+
+def _is_unsafe() -> bool:
+    return _is_collecting_here() or threading.get_ident() in barred
 
 
 def _is_collecting_here() -> bool:

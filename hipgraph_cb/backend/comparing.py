@@ -9,10 +9,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
+from hipgraph_cb.backend.supported import contains
 from hipgraph_cb.backend.write_sets import Watched, WriteSet
-from hipgraph_cb.errors import CheckFailedError
+from hipgraph_cb.errors import CheckFailedError, UnimplementedError
 from hipgraph_cb.recording.binding_table import Bindings, BoundRange, Table, bindings_of, memory_in
 from hipgraph_cb.recording.bindings import resolve
+from hipgraph_cb.recording.commands import HostCall
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -29,8 +31,10 @@ def compare(watched: Watched, stream: Any, bindings: Bindings | None) -> None:
 
     Raises:
         CheckFailedError: they differ. The memory is as the calls left it.
+        UnimplementedError: the recording calls functions of the host.
     """
     program, recording = watched.program, watched.program.recording
+    _refuse_host_calls(watched)
     previous = watched.table
     table: Table = previous
     if bindings is not None or not previous:
@@ -46,6 +50,16 @@ def compare(watched: Watched, stream: Any, bindings: Bindings | None) -> None:
     is_right = _new_program_is_right(watched, trial, stream, table, calls)
     memory.write(calls)
     raise _error(watched, finding, is_right)
+
+
+def _refuse_host_calls(watched: Watched) -> None:
+    if contains(watched.program.recording, HostCall):
+        raise UnimplementedError(
+            "replay: a check compares runs of the same commands, and a function of the host would be called in each",
+            where=watched.program.describe(),
+            found="check='stream' and a host call",
+            next_step="check a recording of the commands round it",
+        )
 
 
 def _ranges(recording: Recording, writes: WriteSet, bound: Iterable[BoundRange]) -> Iterator[BoundRange]:

@@ -13,6 +13,7 @@ from typing import Any, TypeVar
 from hipgraph_cb.backend.absence import Absence
 from hipgraph_cb.backend.address_map import AddressMap
 from hipgraph_cb.backend.collected import finalizer, release_collected
+from hipgraph_cb.backend.host_calls import refuse_in_host_call
 from hipgraph_cb.backend.launch import QueueLaunch
 from hipgraph_cb.backend.lifetime import Backlog, ReleasingApi
 from hipgraph_cb.backend.queue import LaunchQueue, seconds
@@ -68,6 +69,7 @@ class BackendDevice(Device):
     def _check_open(self, action: str) -> None:
         if self.absence is not None:
             self.absence.refuse(action)
+        refuse_in_host_call(action)
         super()._check_open(action)
         release_collected()
 
@@ -103,6 +105,7 @@ class BackendDevice(Device):
         if self.absence is not None:
             self._closed = True
             return
+        refuse_in_host_call("close")
         release_collected()
         failure: HipGraphError | None = None
         try:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from typing import TYPE_CHECKING
 
+from hipgraph_cb.backend.host_calls import refuse_in_host_call
 from hipgraph_cb.backend.lifetime import Handle
 from hipgraph_cb.code_object.verify import VerifiedExecutable
 from hipgraph_cb.runtime.buffer import Buffer
@@ -44,6 +45,7 @@ class OwnedBuffer(Buffer):
 
     def _check_open(self, action: str) -> None:
         """As the base says. A `__del__` may run after the collector has released the memory."""
+        refuse_in_host_call(action)
         self.held(action)
 
     def held(self, action: str) -> Handle:

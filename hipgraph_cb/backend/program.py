@@ -13,7 +13,9 @@ from contextlib import contextmanager
 from threading import get_ident
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
+from hipgraph_cb.backend.collected import barred
 from hipgraph_cb.backend.events import EventKind, EventRecord
+from hipgraph_cb.backend.host_calls import refuse_in_host_call
 from hipgraph_cb.backend.lifetime import handles_of
 from hipgraph_cb.backend.modes import GRAPH
 from hipgraph_cb.backend.queue import LaunchQueue
@@ -113,6 +115,7 @@ class BackendProgram(Program, Generic[QueueKind, NeedsKind, EventKind]):
         self._events = EventRecord(device, recording, self._resources, kinds[2])
         self._has_events = bool(self._events.events)
         self._has_slots = bool(recording.slots)
+        self._host_calls = self._resources.host_calls
         self._needs = needs(self._resources.handles)
         self._rebinding = threading.Lock()
         self._retire: Any = None
@@ -128,6 +131,8 @@ class BackendProgram(Program, Generic[QueueKind, NeedsKind, EventKind]):
         if self._device.absence is not None:
             self._device.absence.skip("replay")
             return
+        if barred:
+            refuse_in_host_call("replay")
         if needs.is_retired:
             raise self._closed_error("replay")
         if check is not None:
@@ -230,6 +235,7 @@ class BackendProgram(Program, Generic[QueueKind, NeedsKind, EventKind]):
     def _use(self, recording: Recording, resources: BoundResources[Any], events: EventRecord[EventKind]) -> None:
         self._recording, self._resources, self._events = recording, resources, events
         self._has_events, self._has_slots = bool(events.events), bool(recording.slots)
+        self._host_calls = resources.host_calls
 
     def _is_bound(self, table: Table) -> bool:
         """Whether a table has everything that the commands use."""

@@ -8,10 +8,12 @@ from __future__ import annotations
 import threading
 import time
 from abc import ABC, abstractmethod
+from collections import deque
 from collections.abc import Callable
 from numbers import Real
 
-from hipgraph_cb.errors import DeadlineExceededError, HipGraphError, InvalidArgumentError
+from hipgraph_cb.backend.host_calls import is_in_host_call, refuse_in_host_call
+from hipgraph_cb.errors import DeadlineExceededError, HipGraphError, HostCallError, InvalidArgumentError
 from hipgraph_cb.runtime.calls import Calls
 
 FIRST_PAUSE = 50e-6
@@ -41,6 +43,7 @@ class LaunchQueue(ABC):
         self.last_work = "nothing"
         self._done = 0
         self._failure: HipGraphError | None = None
+        self._host_failures: list[deque[HostCallError]] = []
         self._polling = threading.Lock()
         self.is_abandoned = False
         self.is_released = False
@@ -53,7 +56,12 @@ class LaunchQueue(ABC):
     @property
     def failed(self) -> bool:
         """Whether a failure was noticed that no wait has raised yet."""
-        return self._failure is not None
+        return self._failure is not None or any(self._host_failures)
+
+    def watch(self, failures: deque[HostCallError]) -> None:
+        """Let waits report what host calls of a launch put there. The caller holds the lock, and launches next."""
+        if not any(failures is each for each in self._host_failures):
+            self._host_failures.append(failures)
 
     def is_done(self, ticket: int) -> bool:
         """Whether the work with this ticket is known to be done, without a call of the runtime."""
@@ -76,7 +84,7 @@ class LaunchQueue(ABC):
             HipError, HsaError: work on the queue failed. It is done then, and the error is raised once.
         """
         polling = self._polling
-        if not polling.acquire(blocking=False):
+        if is_in_host_call() or not polling.acquire(blocking=False):
             return not self.busy
         try:
             if self.is_released:
@@ -126,10 +134,24 @@ class LaunchQueue(ABC):
             DeadlineExceededError: not done in time.
             HipError, HsaError: the work failed.
         """
-        failure = self.take_failure()
+        refuse_in_host_call("synchronize")
+        failure, self._failure = self._failure, None
         if failure is not None:
             raise failure
         self._wait_until(self.poll, timeout, given)
+        if self._host_failures:
+            self._report_host_calls()
+
+    def _report_host_calls(self) -> None:
+        failure = self.take_failure()
+        if self.lock.acquire(blocking=False):  # whoever has it launches, or waits in the middle of a launch
+            try:
+                if not self.busy:
+                    self._host_failures.clear()
+            finally:
+                self.lock.release()
+        if failure is not None:
+            raise failure
 
     def wait_for(self, ticket: int, timeout: float | None) -> None:
         """Wait until the work with this ticket is done; a failure is kept for the next wait.
@@ -161,7 +183,12 @@ class LaunchQueue(ABC):
     def take_failure(self) -> HipGraphError | None:
         """The failure that was noticed outside of a wait, if there is one; the caller reports it."""
         failure, self._failure = self._failure, None
-        return failure
+        of_host_calls = [each.popleft() for each in self._host_failures for _ in range(len(each))]
+        first: HipGraphError | None = failure or next(iter(of_host_calls), None)
+        others = [str(each) for each in of_host_calls if each is not first]
+        if first is not None and others:
+            first.detail = "\n".join([*([] if first.detail is None else [first.detail]), *others])
+        return first
 
     def _standing(self) -> str:
         """What a timeout says about the runtime's queue beyond the count of launches."""

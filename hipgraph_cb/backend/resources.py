@@ -5,15 +5,17 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
+from hipgraph_cb.backend.host_calls import HostCalls
 from hipgraph_cb.backend.lifetime import Superseded
 from hipgraph_cb.backend.owned import OwnedBuffer, OwnedExecutable
+from hipgraph_cb.backend.supported import contains
 from hipgraph_cb.errors import FailedPreconditionError, InvalidArgumentError
 from hipgraph_cb.recording.binding_table import part_of
-from hipgraph_cb.recording.commands import Location, Range
+from hipgraph_cb.recording.commands import HostCall, Location, Range
 
 if TYPE_CHECKING:
     from hipgraph_cb.backend.device import BackendDevice
-    from hipgraph_cb.backend.lifetime import Handle, Needs
+    from hipgraph_cb.backend.lifetime import Needs
     from hipgraph_cb.recording.binding_table import Table
     from hipgraph_cb.recording.recording import Recording
     from hipgraph_cb.recording.resources import Entry
@@ -34,7 +36,8 @@ class BoundResources(Generic[ExecutableKind]):
         addresses: device address by buffer id.
         executables: by executable id.
         imported: the buffers whose memory another library owns.
-        handles: keep every allocation and module alive that the program uses (R5).
+        host_calls: the functions of the host that it calls; None where there are none.
+        handles: keep every allocation, module and function alive that the program uses (R5).
 
     Raises:
         NotFoundError, InvalidArgumentError, OutOfRangeError: as `ResourceTable.complete`, and for foreign objects.
@@ -51,11 +54,16 @@ class BoundResources(Generic[ExecutableKind]):
         self._device = device
         self.addresses: dict[int, int] = {}
         self.executables: dict[int, ExecutableKind] = {}
-        self.handles: list[Handle] = []
+        self.handles: list[Any] = []
+        self.host_calls = HostCalls() if contains(recording, HostCall) else None
+        if self.host_calls is not None:
+            self.handles.append(self.host_calls)
         self.imported: list[Any] = []
         table = recording.resources
-        objects = self.objects = table.complete(substitutes)
+        objects = self.objects = dict(table.complete(substitutes))
         for buffer in table.buffers.values():
+            if buffer.id not in objects:
+                continue
             live_buffer = own(objects[buffer.id], kinds[0], device, "buffer", buffer)
             self.handles.append(live_buffer.held("program"))
             is_imported = live_buffer.is_imported  # such memory is looked for whenever it is used
@@ -66,6 +74,20 @@ class BoundResources(Generic[ExecutableKind]):
             live_executable = own(objects[executable.id], kinds[1], device, "executable", executable)
             self.handles.append(live_executable.held("program"))
             self.executables[executable.id] = live_executable
+
+        if len(self.addresses) < len(table.buffers):
+            self._add_transients(device, recording, kinds[0])
+
+    def _add_transients(self, device: Device, recording: Recording, kind: type[OwnedBuffer]) -> None:
+        """Allocate the transient buffers as parts of one buffer, which goes with the program."""
+        offsets, size = recording._transients
+        arena: Any = device._allocate(size, "transient buffers")
+        handle = arena.held("program")
+        self.handles.append(handle)
+        for id in sorted(offsets.keys() - self.addresses.keys()):
+            entry = recording.resources.buffers[id]
+            part: Any = kind(device, entry.size, arena._address + offsets[id], handle, entry.label)  # type: ignore[arg-type]
+            self.addresses[id], self.objects[id] = part._address, part
 
     def place(self, place: Location, slots: Table) -> tuple[int, int]:
         """The device address of a place and its length in bytes, with this memory in the slots."""
@@ -81,7 +103,7 @@ class BoundResources(Generic[ExecutableKind]):
     def of(self, recording: Recording) -> dict[int | str, Any]:
         """The same objects as substitutes for a program of another recording over this resource table."""
         table = recording.resources
-        return {id: self.objects[id] for id in (*table.buffers, *table.executables, *table.events)}
+        return {id: self.objects[id] for id in (*table.buffers, *table.executables, *table.events, *table.functions)}
 
 
 def own(value: Any, kind: type[Any], device: Device, word: str, entry: Entry) -> Any:

@@ -1,4 +1,4 @@
-"""A backend refuses commands that it cannot run, by name, before it makes anything."""
+"""Which commands a recording has; a backend refuses those that it cannot run, by name, before it makes anything."""
 
 from __future__ import annotations
 
@@ -43,3 +43,9 @@ def check_supported(recording: Recording, kinds: Collection[type[Command]], back
                 raise UnimplementedError(
                     f"program: the {backend} backend cannot run {type_of(command).verb}", where=nested.where(index)
                 )
+
+
+def contains(recording: Recording, kind: type[Command]) -> bool:
+    """Whether the recording, or one nested in it, has commands of a kind."""
+    nested = (entry.recording for entry in recording.resources.recordings.values())
+    return any(kind in each.kinds for each in (recording, *nested))

@@ -8,7 +8,9 @@ from typing import Any, NamedTuple
 from hipgraph_cb.export.describe import title
 from hipgraph_cb.recording.commands import (
     Command,
+    Dispatch,
     KernelLaunch,
+    Location,
     Place,
     Range,
     SlotNumber,
@@ -66,6 +68,10 @@ def _compared_fields(recording: Recording, command: Command) -> Iterator[Compare
             )
         elif field.name == "recording":
             yield ComparedField(NESTED, None, value, resources.recordings[value].name)
+        elif field.name == "function":
+            yield ComparedField("function", None, value, resources.functions[value].name)
+        elif field.name == "accesses":
+            yield from _accesses(recording, value)
         elif field.name in ("event", "events"):
             for event in (value,) if field.name == "event" else value:
                 yield ComparedField("event", None, event, resources.events[event].name)
@@ -86,6 +92,9 @@ def _dispatch(recording: Recording, command: KernelLaunch) -> Iterator[ComparedF
     lds = command.dynamic_lds
     amount = recording.describe_place(lds) if isinstance(lds, SlotNumber) else lds
     yield ComparedField("dynamic LDS", lds, None, f"{amount} bytes")
+    if isinstance(command, Dispatch):
+        yield ComparedField("cooperative", command.cooperative, None, str(command.cooperative))
+        yield ComparedField("priority", command.priority, None, str(command.priority))
     pointers = dict(command.pointers)
     parameters = entry.verified.export(command.export).layout.parameters
     for parameter, line in zip(parameters, arguments(recording, command), strict=True):
@@ -97,7 +106,11 @@ def _dispatch(recording: Recording, command: KernelLaunch) -> Iterator[ComparedF
             raw = command.kernarg[parameter.offset : end]
             numbers = tuple(row for row in command.numbers if parameter.offset <= row[0] < end)
             yield ComparedField(parameter.label, (raw, numbers) if numbers else raw, None, text)
-    for place, reads, writes in command.accesses:
+    yield from _accesses(recording, command.accesses)
+
+
+def _accesses(recording: Recording, accesses: Iterable[tuple[Location, bool, bool]]) -> Iterator[ComparedField]:
+    for place, reads, writes in accesses:
         word = " and ".join([*["reads"] * reads, *["writes"] * writes])
         row = _place(recording, f"declared access ({word})", place)
         yield row._replace(value=(row.value, reads, writes))

@@ -12,6 +12,7 @@ from hipgraph_cb.errors import HipGraphError, InvalidArgumentError, Unimplemente
 from hipgraph_cb.recording.commands import Command, Constant, Location, Number, Place, Range, SlotNumber, SlotRange
 from hipgraph_cb.recording.commands.fields import Field, binding_as_json, place_as_json
 from hipgraph_cb.recording.commands.types import TYPES, CommandType
+from hipgraph_cb.recording.launch_options import checked_options
 from hipgraph_cb.recording.number_types import NUMBER_TYPES, NumberType
 from hipgraph_cb.recording.workgroups import LARGEST_GRID
 
@@ -118,8 +119,15 @@ def _read_dimensions(value: object) -> tuple[int, int, int]:
 
 _ID = partial(number, largest=LARGEST_ID)
 
+
+def _read_priority(value: object) -> int:
+    return checked_options(False, value).priority
+
+
 FORMS: Mapping[str, Form] = {
     "number": _plain(number),
+    "flag": _plain(boolean),
+    "priority": _plain(_read_priority),
     "text": _plain(text),
     "label": _plain(partial(optional, text)),
     "bytes": _plain(octets),
@@ -136,11 +144,15 @@ FORMS: Mapping[str, Form] = {
     "executable": _plain(_ID),
     "recording": _plain(_ID),
     "event": _plain(_ID),
+    "function": _plain(_ID),
     "events": _plain(partial(tuple_of, _ID)),
 }
 """By the kind of a field. Fields are in the order of the type."""
 ADDED = {2: frozenset({"numbers"})}
 """Kinds of fields that came with a version of the format; in older files a command has its default there."""
+LATER = 2
+"""The version that came with the optional fields of commands, and with these types of commands:"""
+LATER_COMMANDS = frozenset({"copy_2d", "fill_2d", "host_call"})
 
 
 def _form(kind: CommandType, field: Field) -> Form:
@@ -169,6 +181,8 @@ def write_command(command: Command, blobs: Blobs) -> dict[str, Any]:
     row: dict[str, Any] = {}
     for (name, field), value in zip(kind.fields.items(), command, strict=True):
         write = _form(kind, field).write
+        if name in kind.later and value == kind.later[name]:
+            continue
         row[name] = field.as_json(value) if write is None else write(value, blobs)
     row["kind"] = kind.name
     return row
@@ -177,19 +191,26 @@ def write_command(command: Command, blobs: Blobs) -> dict[str, Any]:
 def read_command(value: object, blobs: Blobs, version: int) -> Command:
     """The command of a JSON object; its ranges are checked elsewhere (`recording.checking`)."""
     name = value.get("kind") if isinstance(value, dict) else None
-    known = {kind.name: kind for kind in TYPES.values()}
+    known = {kind.name: kind for kind in TYPES.values() if version >= LATER or kind.name not in LATER_COMMANDS}
     kind = known.get(name) if isinstance(name, str) else None
     if kind is None:
         raise InvalidArgumentError(
             "the manifest has a command of another kind", found=repr(name)[:80], allowed=", ".join(known)
         )
-    later = {name for added, names in ADDED.items() if added > version for name in names}
-    known_fields = {name: field for name, field in kind.fields.items() if field.name not in later}
+    later, added = kind.later, {name for since, names in ADDED.items() if since > version for name in names}
+    optional_ones = {each for each in later if version < LATER or each not in value}  # type: ignore[operator]
+    known_fields = {
+        each: field for each, field in kind.fields.items() if field.name not in added and each not in optional_ones
+    }
     _, *values = fields(value, "kind", *known_fields)
-    read = {}
+    read = dict(later)
     for (field_name, field), each in zip(known_fields.items(), values, strict=True):
         try:
             read[field_name] = _form(kind, field).read(each, blobs)
+            if field_name in later and read[field_name] == later[field_name]:
+                raise InvalidArgumentError(
+                    "a field says what is so without it", found=repr(each), allowed="no such field"
+                )
         except HipGraphError as error:
             raise error.located(field_name) from None
     command: Command = kind.command(**read)

@@ -236,6 +236,8 @@ class _Comparer:
             other = after.resources.buffers.get(self._ids.get(one, -1))
             if other is not None and other.size != entry.size:
                 self.result.resources.append(f"{other.name}: {entry.size} -> {other.size} bytes")
+            if other is not None and other.memory != entry.memory:
+                self.result.resources.append(f"{other.name}: {entry.memory} -> {other.memory} memory")
 
 
 def _kernels(recording: Recording, executable: int) -> list[str]:
@@ -269,7 +271,10 @@ def _align(before: _Side, after: _Side) -> Pairs:
         while first < last and second < other_last and before.keys[first] == after.keys[second]:
             pairs.append((first, second))
             first, second = first + 1, second + 1
-        same = _next_same(before.keys[first : first + NEAR + RUN], after.keys[second : second + NEAR + RUN])
+        same = _next_same(
+            before.keys[first : min(first + NEAR + RUN, last)],
+            after.keys[second : min(second + NEAR + RUN, other_last)],
+        )
         if same is None:
             break
         pairs += _matched(before, after, range(first, first + same[0]), range(second, second + same[1]))

@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 
 from hipgraph_cb.capture.blobs import Blobs
 from hipgraph_cb.capture.capture import Capture
-from hipgraph_cb.capture.commands import LARGEST_ID, read_command, write_command
+from hipgraph_cb.capture.commands import LARGEST_ID, LATER, read_command, write_command
 from hipgraph_cb.capture.document import dump, fields, inside, items, number, optional, parse, text, tuple_of
 from hipgraph_cb.capture.manifest_memory import memory_rows, read_memory
 from hipgraph_cb.code_object.verify import VerifiedExecutable, verify
@@ -17,12 +17,22 @@ from hipgraph_cb.errors import HipGraphError, IncompatibleError, InvalidArgument
 from hipgraph_cb.recording.checking import MOST_COMMANDS, check_recording
 from hipgraph_cb.recording.groups import Group
 from hipgraph_cb.recording.recording import Recording, with_resources
-from hipgraph_cb.recording.resources import BufferEntry, EventEntry, ExecutableEntry, RecordingEntry, ResourceTable
+from hipgraph_cb.recording.resources import (
+    DEVICE,
+    HOST,
+    TRANSIENT,
+    BufferEntry,
+    EventEntry,
+    ExecutableEntry,
+    FunctionEntry,
+    RecordingEntry,
+    ResourceTable,
+)
 
 FORMAT = "hipgraph_cb capture"
 VERSION = 2
 READABLE = (1, 2)
-"""Versions that are read; version 2 added numbers in slots and the names of slots."""
+"""Versions that are read; version 2 added numbers in slots, the names of slots, and what `LATER` says."""
 DEEPEST_GROUP = 255
 LARGEST_CAPACITY = (1 << 24) - 1
 LEAST_STEPS = 1 << 16
@@ -31,8 +41,10 @@ STEPS_PER_BYTE = 4
 _BODY = ("label", "binding_capacity", "commands", "layer_starts", "dependencies", "groups")
 _BODIES = {1: _BODY, 2: (*_BODY, "slot_names")}
 _RESOURCES = ("buffers", "executables", "events", "recordings")
+_FUNCTIONS = "functions"
+"""There only where functions of the host are called: whoever makes a program has to give them."""
 
-_Entry = TypeVar("_Entry", BufferEntry, ExecutableEntry, EventEntry, RecordingEntry)
+_Entry = TypeVar("_Entry", BufferEntry, ExecutableEntry, EventEntry, RecordingEntry, FunctionEntry)
 
 
 def encode(capture: Capture) -> tuple[bytes, dict[str, bytes]]:
@@ -49,12 +61,14 @@ def encode(capture: Capture) -> tuple[bytes, dict[str, bytes]]:
         "version": VERSION,
         "producer": capture.producer,
         **_write_body(recording, blobs),
-        "buffers": [entry._asdict() for entry in _in_order(resources.buffers)],
+        "buffers": [_write_buffer(entry) for entry in _in_order(resources.buffers)],
         "executables": [_write_executable(entry, blobs) for entry in _in_order(resources.executables)],
         "events": [entry._asdict() for entry in _in_order(resources.events)],
         "recordings": [_write_recording(entry, blobs) for entry in _in_order(resources.recordings)],
         "memory": memory_rows(capture, blobs),
     }
+    if resources.functions:
+        document[_FUNCTIONS] = [entry._asdict() for entry in _in_order(resources.functions)]
     manifest = dump(document)
     _check_as_loaded(recording, len(manifest))
     return manifest, blobs.contents
@@ -102,6 +116,14 @@ def _write_commands(recording: Recording, blobs: Blobs) -> Iterator[dict[str, An
             raise error.located(recording.where(index)) from None
 
 
+def _write_buffer(entry: BufferEntry) -> dict[str, Any]:
+    """Where its memory is only if that is not the device, so that files without such memory are as they always were."""
+    row = entry._asdict()
+    if entry.memory == DEVICE:
+        del row["memory"]
+    return row
+
+
 def _write_executable(entry: ExecutableEntry, blobs: Blobs) -> dict[str, Any]:
     digest = blobs.add(entry.verified.data)
     return {"id": entry.id, "label": entry.label, "code": digest, "target": str(entry.verified.target)}
@@ -111,7 +133,8 @@ def _write_recording(entry: RecordingEntry, blobs: Blobs) -> dict[str, Any]:
     resources = entry.recording.resources
     with inside(f"nested recording {entry.name}"):
         body = _write_body(entry.recording, blobs)
-    used = sorted({*resources.buffers, *resources.executables, *resources.events, *resources.recordings})
+    own = {*resources.buffers, *resources.executables, *resources.events, *resources.functions}
+    used = sorted({*own, *resources.recordings})
     return {"id": entry.id, "name": entry.label, "uses": used, **body}
 
 
@@ -126,14 +149,22 @@ def decode(manifest: bytes, contents: Mapping[str, bytes]) -> Capture:
         document = parse(manifest)
         version = _checked_version(document)
         body = _BODIES[version]
+        functions = document.pop(_FUNCTIONS, None) if version >= LATER else None
         values = fields(document, "format", "version", "producer", "memory", *_RESOURCES, *body)
         producer, memory = values[2:4]
-        resources = _read_resources(values[4 : 4 + len(_RESOURCES)], blobs, version)
+        resources = _read_resources([*values[4 : 4 + len(_RESOURCES)], _no_empty(functions)], blobs, version)
         recording = _read_body(values[-len(body) :], resources, blobs, version)
         check_recording(recording, most_steps=_most_steps(len(manifest)))
         capture_memory = read_memory(memory, recording, blobs)
         blobs.check_all_used()
         return Capture(recording, *capture_memory, text(producer))
+
+
+def _no_empty(functions: Any) -> Any:
+    """The rows of functions; an array without any is left out."""
+    if functions == []:
+        raise InvalidArgumentError("the manifest has an array of functions without any", allowed="no such array")
+    return [] if functions is None else functions
 
 
 def _checked_version(document: Any) -> int:
@@ -191,14 +222,15 @@ def _read_rows(what: str, value: Any, read: Callable[[Any], Any]) -> list[Any]:
 
 def _read_resources(values: list[Any], blobs: Blobs, version: int) -> ResourceTable:
     """The table. Nested recordings come in an order in which each uses only those before it."""
-    buffers, executables, events, recordings = values
+    buffers, executables, events, recordings, functions = values
     verified = _Verified(blobs)
     table = ResourceTable(
-        buffers=_by_id("buffers", _read_rows("buffers", buffers, _read_buffer)),
+        buffers=_by_id("buffers", _read_rows("buffers", buffers, lambda row: _read_buffer(row, version))),
         executables=_by_id(
             "executables", _read_rows("executables", executables, lambda row: _read_executable(row, verified))
         ),
         events=_by_id("events", _read_rows("events", events, _read_event)),
+        functions=_by_id(_FUNCTIONS, _read_rows(_FUNCTIONS, functions, _read_function)),
     )
     nested: dict[int, RecordingEntry] = {}
 
@@ -209,7 +241,7 @@ def _read_resources(values: list[Any], blobs: Blobs, version: int) -> ResourceTa
 
     _by_id("recordings", _read_rows("recordings", recordings, read))
     whole = replace(table, recordings=nested)
-    kinds = (whole.buffers, whole.executables, whole.events, whole.recordings)
+    kinds = (whole.buffers, whole.executables, whole.events, whole.recordings, whole.functions)
     if len({id for entries in kinds for id in entries}) != sum(map(len, kinds)):
         raise InvalidArgumentError("one id names two resources")
     return whole
@@ -226,16 +258,29 @@ def _id(value: Any) -> int:
     return number(value, largest=LARGEST_ID)
 
 
-def _read_buffer(row: Any) -> BufferEntry:
-    id, size, label = fields(row, "id", "size", "label")
+def _read_buffer(row: Any, version: int) -> BufferEntry:
+    memory = DEVICE
+    if version >= LATER and isinstance(row, dict) and "memory" in row:
+        id, size, label, memory = fields(row, "id", "size", "label", "memory")
+        if memory not in (HOST, TRANSIENT):
+            raise InvalidArgumentError(
+                "a buffer is in unknown memory", found=repr(memory)[:80], allowed=f"{HOST!r}, {TRANSIENT!r}"
+            )
+    else:
+        id, size, label = fields(row, "id", "size", "label")
     if size == 0:
         raise InvalidArgumentError("a buffer has no bytes", found="size 0", allowed="1 or more")
-    return BufferEntry(_id(id), number(size), optional(text, label))
+    return BufferEntry(_id(id), number(size), optional(text, label), memory)
 
 
 def _read_event(row: Any) -> EventEntry:
     id, label = fields(row, "id", "label")
     return EventEntry(_id(id), optional(text, label))
+
+
+def _read_function(row: Any) -> FunctionEntry:
+    id, label = fields(row, "id", "label")
+    return FunctionEntry(_id(id), optional(text, label))
 
 
 class _Verified:
@@ -277,8 +322,10 @@ def _read_recording(
         executables=_chosen(table.executables, used),
         events=_chosen(table.events, used),
         recordings=_chosen(nested, used),
+        functions=_chosen(table.functions, used),
     )
-    found = sum(map(len, (resources.buffers, resources.executables, resources.events, resources.recordings)))
+    kinds = (resources.buffers, resources.executables, resources.events, resources.recordings, resources.functions)
+    found = sum(map(len, kinds))
     if found != len(used):
         raise InvalidArgumentError("a nested recording uses what does not stand before it", found=str(used[:16]))
     return RecordingEntry(_id(id), optional(text, name), _read_body(body, resources, blobs, version))

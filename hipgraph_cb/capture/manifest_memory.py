@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from hipgraph_cb.capture.blobs import Blobs
 from hipgraph_cb.capture.document import fields, inside, items, number, optional, real, text
 from hipgraph_cb.capture.expected import TOLERANCES, Expected, check_whole
-from hipgraph_cb.capture.memory import Key, check_size, name
+from hipgraph_cb.capture.memory import Key, check_lasting, check_size, name
 from hipgraph_cb.errors import InvalidArgumentError
 from hipgraph_cb.recording.resources import Slot
 
@@ -98,6 +98,7 @@ def _read_key(place: Any, recording: Recording) -> Key:
     (buffer,) = fields(place, "buffer")
     if number(buffer) not in recording.resources.buffers:
         raise InvalidArgumentError("contents of a buffer that the recording does not have", found=str(buffer))
+    check_lasting(recording, buffer)
     return int(buffer)
 
 

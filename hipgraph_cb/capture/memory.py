@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from hipgraph_cb.capture.expected import Expected, check_whole
 from hipgraph_cb.errors import InvalidArgumentError
 from hipgraph_cb.recording.number_types import NUMBER_TYPES
-from hipgraph_cb.recording.resources import Slot
+from hipgraph_cb.recording.resources import TRANSIENT, Slot
 from hipgraph_cb.recording.validation import check_slot, host_bytes
 
 if TYPE_CHECKING:
@@ -69,9 +69,21 @@ def _key(recording: Recording, key: Any) -> Key:
         found = [id for id, value in recording.resources.bound.items() if value is key]
         key = found[0] if found else repr(key)
     id = recording.resources.find(key)
+    check_lasting(recording, id)
     if id not in recording.resources.buffers:
         raise InvalidArgumentError("contents are given for what is no buffer", found=repr(key))
     return id
+
+
+def check_lasting(recording: Recording, id: int) -> None:
+    """Refuse contents of memory that is there during a replay only."""
+    entry = recording.resources.buffers.get(id)
+    if entry is not None and entry.memory == TRANSIENT:
+        raise InvalidArgumentError(
+            "contents are given for a transient buffer",
+            found=entry.name,
+            allowed="buffers that are there before a replay",
+        )
 
 
 def name(recording: Recording, key: Key) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack
 from dataclasses import replace
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from hipgraph_cb.capture.expected import Difference
@@ -13,7 +14,7 @@ from hipgraph_cb.errors import NotFoundError
 from hipgraph_cb.recording.checking import check_recording
 from hipgraph_cb.recording.number_types import value_of
 from hipgraph_cb.recording.recording import with_resources
-from hipgraph_cb.recording.resources import Slot
+from hipgraph_cb.recording.resources import HOST, TRANSIENT, Slot
 
 if TYPE_CHECKING:
     from hipgraph_cb.capture.capture import Capture
@@ -44,7 +45,10 @@ def bind(recording: Recording, device: Device) -> Recording:
         for executable in resources.executables.values():
             bound[executable.id] = device.load(executable.verified.data, executable.label)
         for buffer in resources.buffers.values():
-            bound[buffer.id] = device.allocate(buffer.size, buffer.label)
+            if buffer.memory == TRANSIENT:
+                continue  # a program has its own
+            allocate = device.host_buffer if buffer.memory == HOST else device.allocate
+            bound[buffer.id] = allocate(buffer.size, buffer.label)
         for event in resources.events.values():
             bound[event.id] = device.event(event.label)
     except BaseException:
@@ -55,7 +59,7 @@ def bind(recording: Recording, device: Device) -> Recording:
 
 def fill(recording: Recording, contents: Mapping[Key, bytes]) -> None:
     """Give every buffer of a bound recording its stored contents, and zeros where none are stored."""
-    for id in recording.resources.buffers:
+    for id in lasting_buffers(recording):
         write(recording.resources[id], contents.get(id))
 
 
@@ -121,7 +125,7 @@ class Session:
     @property
     def memory(self) -> dict[Key, Buffer]:
         """Every buffer, by its resource id or slot."""
-        buffers: dict[Key, Buffer] = {id: self.recording.resources[id] for id in self.recording.resources.buffers}
+        buffers: dict[Key, Buffer] = {id: self.recording.resources[id] for id in lasting_buffers(self.recording)}
         return {**buffers, **{Slot(index): buffer for index, buffer in self.slots.items()}}
 
     def restore(self) -> None:
@@ -154,8 +158,18 @@ class Session:
 
     def replay_commands(self, recording: Recording) -> None:
         """Replay other commands over the same resources and slots, and wait."""
-        with self.device.program(recording) as program:
+        with self.device.program(recording, resources=self._transients) as program:
             self._run(program)
+
+    @cached_property
+    def _transients(self) -> dict[int | str, Buffer]:
+        """Buffers that keep between programs of parts what transient buffers hold."""
+        buffers = self.recording.resources.buffers
+        made: dict[int | str, Buffer] = {}
+        for id in sorted(buffers.keys() - set(lasting_buffers(self.recording))):
+            made[id] = self.device.allocate(buffers[id].size, buffers[id].label)
+            self._undo.callback(made[id].close)
+        return made
 
     def _run(self, program: Program, check: Check | None = None) -> None:
         used = {index for index, use in enumerate(program.recording.slots) if use.commands}
@@ -215,6 +229,11 @@ def _nothing_bound(recording: Recording, index: int, use: SlotUse) -> NotFoundEr
         if use.type
         else f"give them: {way}, or save the recording with contents={{Slot({index}): ...}}",
     )
+
+
+def lasting_buffers(recording: Recording) -> list[int]:
+    """The ids of the buffers that are there before and after a replay."""
+    return [id for id, entry in recording.resources.buffers.items() if entry.memory != TRANSIENT]
 
 
 def _close(bound: Mapping[int, Any]) -> None:

@@ -49,6 +49,7 @@ def as_object(recording: Recording) -> dict[str, Any]:
             {"id": entry.id, "label": entry.label, "recording": as_object(entry.recording)}
             for entry in resources.recordings.values()
         ],
+        "functions": [entry._asdict() for entry in resources.functions.values()],
         "commands": [_command(recording, command) for command in recording],
         "layers": [list(layer) for layer in recording.layers],
         "dependencies": None if recording.dependencies is None else [list(waits) for waits in recording.dependencies],

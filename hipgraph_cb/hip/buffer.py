@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from hipgraph_cb.abi.hip.codes import Code
+from hipgraph_cb.backend.host_buffer import LockedBuffer, host_buffer_to_be
 from hipgraph_cb.backend.imported import ForeignBuffer, check_extent
 from hipgraph_cb.backend.lifetime import Borrowed, Handle
 from hipgraph_cb.backend.owned import OwnedBuffer, buffer_to_be
@@ -35,6 +36,10 @@ class HipBuffer(OwnedBuffer):
         else:
             arguments = (address, host.ctypes.data, host.nbytes, kinds.hipMemcpyHostToDevice)
         self._device.api.call("hipMemcpy", *arguments, where=self.describe())
+
+
+class HipHostBuffer(LockedBuffer, HipBuffer):
+    """Memory of hipHostMalloc."""
 
 
 class ImportedBuffer(ForeignBuffer, HipBuffer):
@@ -105,3 +110,11 @@ def new_buffer(device: HipDevice, size: int, label: str | None) -> HipBuffer:
     device.api.make_current()
     native = int(device.api.call("hipMalloc", size, where=buffer_to_be(size, label)))
     return HipBuffer(device, size, native, Handle(device.api, native, "hipFree"), label)
+
+
+def new_host_buffer(device: HipDevice, size: int, label: str | None) -> HipHostBuffer:
+    """Uninitialised page-locked memory."""
+    device.backlog.sweep()
+    device.api.make_current()
+    native = int(device.api.call("hipHostMalloc", size, 0, where=host_buffer_to_be(size, label)))
+    return HipHostBuffer(device, size, native, Handle(device.api, native, "hipHostFree"), label)

@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from hipgraph_cb.backend.arena import PlaceExtents
+from hipgraph_cb.errors import InternalError
 from hipgraph_cb.hip.fill_launches import FillLaunches
 from hipgraph_cb.hip.node_parameters import KernelLaunch
+from hipgraph_cb.hip.row_launches import RowLaunches
 from hipgraph_cb.recording.binding_table import with_known_numbers
-from hipgraph_cb.recording.commands import Constant, Dispatch, Location
+from hipgraph_cb.recording.commands import Constant, Dispatch, HostCall, Location
 from hipgraph_cb.recording.commands.fields import constant_bytes
 
 if TYPE_CHECKING:
+    from hipgraph_cb.backend.host_calls import HostCalls
     from hipgraph_cb.backend.resources import BoundResources
     from hipgraph_cb.hip.executable import HipExecutable
     from hipgraph_cb.hip.fills import FillKernel
+    from hipgraph_cb.hip.row_kernels import RowKernels
     from hipgraph_cb.recording.binding_table import Table
     from hipgraph_cb.recording.place_table import PlaceTable
 
@@ -23,7 +28,9 @@ class CommandArguments:
     """The addresses of one program. Commands are those of `NestedScope.table`, in terms of the outermost recording.
 
     Args:
+        row_kernels: what copies and fills of rows become a launch of.
         fill_kernel: what fills become a launch of; None for memsets.
+        host_calls: those of the program; None where it has none.
 
     Attributes:
         slots: what is in each slot now; empty for a recording without slots.
@@ -35,13 +42,17 @@ class CommandArguments:
     def __init__(
         self,
         resources: BoundResources[HipExecutable],
+        row_kernels: RowKernels,
         slots: Table | None = None,
         fill_kernel: FillKernel | None = None,
         disabled: frozenset[int] = frozenset(),
+        host_calls: HostCalls | None = None,
     ) -> None:
         self.slots: Table = {} if slots is None else slots
         self.disabled = disabled
         self.fill_kernel = fill_kernel
+        self._row_kernels = row_kernels
+        self._host_calls = host_calls
         self.fill_launches = None if fill_kernel is None else FillLaunches(fill_kernel)
         self._resources = resources
         self._kernels: dict[tuple[int, str], KernelLaunch] = {}
@@ -64,6 +75,17 @@ class CommandArguments:
         live: Any = self._resources.objects[event]
         return live.native
 
+    @cached_property
+    def row_launches(self) -> RowLaunches:
+        """Launches copies and fills of rows, whose kernels must be loaded."""
+        return RowLaunches(self._row_kernels)
+
+    def host_call(self, command: HostCall, where: str) -> int:
+        """The number of the function of a command, which messages call `where`."""
+        if self._host_calls is None:
+            raise InternalError("program: a host call that was not announced", where=where)
+        return self._host_calls.number(self._resources.objects[command.function], where)  # type: ignore[arg-type]
+
     def executable(self, id: int) -> HipExecutable:
         """The executable with a resource id."""
         return self._resources.executables[id]
@@ -80,7 +102,7 @@ class CommandArguments:
             content = constant_bytes(number)
             kernarg[offset : offset + len(content)] = content
         shape = command.workgroup_count, command.workgroup_size, command.dynamic_lds
-        self._kernel(command).launch(api, shape, kernarg, stream)
+        self._kernel(command).launch(api, shape, kernarg, stream, command.cooperative)
 
     def _kernel(self, command: Dispatch) -> KernelLaunch:
         key = command.executable, command.export

@@ -16,7 +16,7 @@ from hipgraph_cb.errors import InvalidArgumentError, NotFoundError
 from hipgraph_cb.foreign.memory import LEGACY_STREAM, PER_THREAD_STREAM
 from hipgraph_cb.foreign.streams import stream_address
 from hipgraph_cb.hip.api import HipApi
-from hipgraph_cb.hip.buffer import HipBuffer, ImportedBuffer, new_buffer
+from hipgraph_cb.hip.buffer import HipBuffer, HipHostBuffer, ImportedBuffer, new_buffer, new_host_buffer
 from hipgraph_cb.hip.event import HipEvent
 from hipgraph_cb.hip.executable import HipExecutable
 from hipgraph_cb.hip.fills import FillKernel
@@ -24,6 +24,7 @@ from hipgraph_cb.hip.join_measurements import remembered
 from hipgraph_cb.hip.joins import JoinKernel, auto_join
 from hipgraph_cb.hip.limits import limits_from_properties
 from hipgraph_cb.hip.queue import Queue
+from hipgraph_cb.hip.row_kernels import RowKernels
 
 if TYPE_CHECKING:
     from hipgraph_cb.code_object.verify import VerifiedExecutable
@@ -64,6 +65,8 @@ class HipDevice(BackendDevice):
         self.auto_join = remembered(self.api, self.name) or auto_join(self.api)
         self.join_kernel = JoinKernel(self.api, self.target, self.limits)
         self.fill_kernel = FillKernel(self.api, self.target, int(properties.multiProcessorCount))
+        self.row_kernels = RowKernels(self.api, self.target, int(properties.multiProcessorCount))
+        self.compute_units = int(properties.multiProcessorCount)
         self._queue = self._new_queue("the device's own stream")
         watch(self)
 
@@ -81,6 +84,9 @@ class HipDevice(BackendDevice):
 
     def _allocate(self, size: int, label: str | None) -> HipBuffer:
         return self._adopt(new_buffer(self, size, label))
+
+    def _host_buffer(self, size: int, label: str | None) -> HipHostBuffer:
+        return self._adopt(new_host_buffer(self, size, label))
 
     def _import_stream(self) -> int:
         return int(self._queue.native)
@@ -117,6 +123,7 @@ class HipDevice(BackendDevice):
         super()._release()
         self.join_kernel.release()
         self.fill_kernel.release()
+        self.row_kernels.release()
 
     def _event(self, label: str | None) -> HipEvent:
         return self._adopt(HipEvent(self, label))

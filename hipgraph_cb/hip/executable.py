@@ -43,6 +43,10 @@ class HipExecutable(OwnedExecutable):
         self._device.api.make_current()
         return int(self._device.api.call(question, *arguments, where=f"kernel {export} of {self.describe()}"))
 
+    def resident_workgroups(self, export: str, workgroup_size: int, dynamic_lds: int) -> int:
+        """How many workgroups of a kernel the whole device holds at once."""
+        return self._occupancy(export, workgroup_size, dynamic_lds) * self._device.compute_units
+
     def _global(self, name: str) -> HipBuffer:
         module = self.held("global_")
         try:

@@ -11,11 +11,13 @@ from hipgraph_cb.errors import HipError
 from hipgraph_cb.hip.api import HipApi
 from hipgraph_cb.hip.commands import CommandArguments
 from hipgraph_cb.hip.graph_nodes import add_section
+from hipgraph_cb.hip.launch_options import USE_NODE_PRIORITY
 from hipgraph_cb.hip.lowering import change_nodes
-from hipgraph_cb.hip.node_kinds import NODE_KINDS
+from hipgraph_cb.hip.node_kinds import NODE_KINDS, SWITCHABLE
 from hipgraph_cb.hip.partition import IndirectCalls, Section, Step
 from hipgraph_cb.hip.prepared import PreparedNodes
 from hipgraph_cb.recording.commands import DispatchIndirect, ExecuteCommands
+from hipgraph_cb.recording.launch_options import options_in
 
 if TYPE_CHECKING:
     from hipgraph_cb.backend.nested_scope import NestedScope
@@ -217,7 +219,8 @@ class ProgramGraphs:
     def can_become(self, recording: Recording, steps: Sequence[Step]) -> bool:
         """Whether the nodes there are can become what another recording of the same structure says."""
         is_one = len(self.parts) == len(steps) == 1 and isinstance(self.parts[0], ExecutableGraph)
-        return self._prepared is not None and is_one and recording.kinds <= NODE_KINDS.keys()
+        has_options = any(options_in(recording)) or any(options_in(self._recording))
+        return self._prepared is not None and is_one and not has_options and recording.kinds <= NODE_KINDS.keys()
 
     def become(self, recording: Recording, steps: Sequence[Step], arguments: CommandArguments) -> None:
         """Do what another recording says, for which `can_become` holds.
@@ -236,7 +239,7 @@ class ProgramGraphs:
     def can_switch(self, commands: Collection[int]) -> bool:
         """Whether the nodes of commands can be switched off and on where they are."""
         kinds = {type(self._recording[index]) for index in commands}
-        return self._prepared is not None and kinds <= {*NODE_KINDS, DispatchIndirect}
+        return self._prepared is not None and kinds <= {*SWITCHABLE, DispatchIndirect}
 
     def switch(self) -> None:
         """Let nodes that are off do nothing; see `ExecutableGraph.switch`."""
@@ -258,7 +261,10 @@ def _release(parts: Sequence[Part]) -> None:
 
 def _instantiate(api: HipApi, graph: Handle, recording: Recording) -> Handle:
     try:
-        native, _error_node, _log = api.call("hipGraphInstantiate", graph.native, 0)
+        if any(options.priority for options in options_in(recording)):
+            native = api.call("hipGraphInstantiateWithFlags", graph.native, USE_NODE_PRIORITY)
+        else:
+            native, _error_node, _log = api.call("hipGraphInstantiate", graph.native, 0)
     except HipError as error:
         name = "a recording" if recording.label is None else f"recording {recording.label!r}"
         raise error.located(f"{name} of {len(recording)} commands") from None

@@ -13,13 +13,15 @@ from typing import TYPE_CHECKING, Any
 from hipgraph_cb.backend.nested_scope import signalled_in
 from hipgraph_cb.errors import HipGraphError
 from hipgraph_cb.hip.dependencies import DependencyArray
+from hipgraph_cb.hip.launch_options import set_options
 from hipgraph_cb.hip.lowering import add_nodes
 from hipgraph_cb.hip.node_kinds import NODE_KINDS
 from hipgraph_cb.hip.partition import Section
 from hipgraph_cb.hip.prepared import PreparedNodes
-from hipgraph_cb.recording.commands import Command, ExecuteCommands, ResetEvent, SignalEvent, WaitEvents
+from hipgraph_cb.recording.commands import Command, Dispatch, ExecuteCommands, ResetEvent, SignalEvent, WaitEvents
 from hipgraph_cb.recording.dependencies import CommandNode
 from hipgraph_cb.recording.events import EventStates, nested_in
+from hipgraph_cb.recording.launch_options import options_in
 
 if TYPE_CHECKING:
     from hipgraph_cb.hip.api import HipApi
@@ -46,7 +48,8 @@ def add_section(
         HipError: HIP refused a node; the message names the command.
     """
     recording = section.scope.recording
-    if section.is_whole and recording.dependencies is None and recording.kinds <= NODE_KINDS.keys():
+    is_simple = section.is_whole and recording.dependencies is None and recording.kinds <= NODE_KINDS.keys()
+    if is_simple and not any(options_in(recording)):
         return add_nodes(api, graph, recording, joiner, nodes)
     return _SectionNodes(api, graph, section, joiner, arguments, nodes, []).add_all()
 
@@ -81,6 +84,7 @@ class _SectionNodes:
         self._waited_for = entry
         self.ends: list[int] = []
         self._nodes = nodes
+        self._has_options = any(options_in(self._recording))
         self._states = EventStates()
         self._states.outcomes.update(dict.fromkeys(section.signalled, True))
 
@@ -121,7 +125,14 @@ class _SectionNodes:
             raise self._api.failure(call.name, error, self._recording.where(index)) from error
         if code:
             raise self._api.error(call.name, code, self._recording.where(index))
+        if self._has_options:
+            self._set_options(index, node)
         return int(node)
+
+    def _set_options(self, index: int, node: Any) -> None:
+        command = self._section.scope.table[index]
+        if isinstance(command, Dispatch):
+            set_options(self._api, node, command, self._arguments, self._section.scope.where(index))
 
     def _add_other(self, index: int, command: Command, pointer: Any, count: int) -> int:
         """A node that is neither a fill nor a copy nor a dispatch."""

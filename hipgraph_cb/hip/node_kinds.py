@@ -14,6 +14,7 @@ import numpy as np
 from hipgraph_cb.backend.arena import Ragged
 from hipgraph_cb.backend.blits import FILL_ARGUMENTS, WORKGROUP_SIZE, fill
 from hipgraph_cb.hip.api import bindings
+from hipgraph_cb.hip.host_functions import prepare_host_calls
 from hipgraph_cb.hip.node_parameters import (
     ParameterBlock,
     kernel_block,
@@ -22,7 +23,8 @@ from hipgraph_cb.hip.node_parameters import (
     memset_images,
     with_shapes,
 )
-from hipgraph_cb.recording.commands import Command, Copy, Dispatch, Fill, Update
+from hipgraph_cb.hip.row_launches import prepare_copies, prepare_fills
+from hipgraph_cb.recording.commands import Command, Copy, Copy2D, Dispatch, Fill, Fill2D, HostCall, Update
 from hipgraph_cb.recording.forms import WORD
 from hipgraph_cb.recording.launch_form import SHAPE
 
@@ -93,9 +95,10 @@ def _fills(nodes: PreparedNodes, commands: NDArray[np.intp]) -> Sequence[Prepare
 
 
 def _copies(nodes: PreparedNodes, commands: NDArray[np.intp]) -> Sequence[Prepared]:
+    """Of the kind "default": either end may be a host buffer, and a rebind must not change the kind of a node."""
     sources, _ = nodes.extents(commands, 0)
     targets, lengths = nodes.extents(commands, 1)
-    kind = bindings().hipMemcpyKind.hipMemcpyDeviceToDevice
+    kind = bindings().hipMemcpyKind.hipMemcpyDefault
     rows = zip(nodes.pointers(targets), nodes.pointers(sources), lengths.tolist(), strict=True)
     return [(target, source, length, kind) for target, source, length in rows]
 
@@ -109,18 +112,26 @@ def _updates(nodes: PreparedNodes, commands: NDArray[np.intp]) -> Sequence[Prepa
     return [(target, payloads[number], length, kind) for target, number, length in rows]
 
 
+_KERNEL_NODE = "hipGraphAddKernelNode", "hipGraphExecKernelNodeSetParams"
+
 NODE_KINDS: dict[type[Command], NodeKind] = {
-    Dispatch: NodeKind(
-        "hipGraphAddKernelNode",
-        "hipGraphExecKernelNodeSetParams",
-        _dispatches,
-        kernel_block,
-        leads_into_arena=True,
-    ),
+    Dispatch: NodeKind(*_KERNEL_NODE, _dispatches, kernel_block, leads_into_arena=True),
     Fill: NodeKind("hipGraphAddMemsetNode", "hipGraphExecMemsetNodeSetParams", _fills, memset_block),
     Copy: NodeKind("hipGraphAddMemcpyNode1D", "hipGraphExecMemcpyNodeSetParams1D", _copies),
     Update: NodeKind("hipGraphAddMemcpyNode1D", "hipGraphExecMemcpyNodeSetParams1D", _updates),
+    HostCall: NodeKind(
+        "hipGraphAddHostNode",
+        "hipGraphExecHostNodeSetParams",
+        prepare_host_calls,
+        leads_into_arena=True,
+        keeps_memory=True,
+    ),
+    Copy2D: NodeKind(*_KERNEL_NODE, prepare_copies, kernel_block, keeps_memory=True),
+    Fill2D: NodeKind(*_KERNEL_NODE, prepare_fills, kernel_block, keeps_memory=True),
 }
+
+SWITCHABLE = NODE_KINDS.keys() - {HostCall}
+"""Nodes that HIP can switch off. A host call that is off is a node that calls nothing."""
 
 
 def node_kinds(fill_kernel: FillKernel | None) -> dict[type[Command], NodeKind]:

@@ -131,20 +131,27 @@ class KernelLaunch:
         extent: bytes of the kernarg block.
 
     Attributes:
+        function, offsets: as given.
         table: the address of the table of pointers to the arguments, 0 where there are none.
         values: the kernarg block; its `raw` is written for each launch.
     """
 
     def __init__(self, function: int, offsets: Sequence[int], extent: int) -> None:
         self.function = function
+        self.offsets = offsets
         storage = (ctypes.c_uint64 * max((extent + 7) // 8, 1))()
         self.values: Any = (ctypes.c_char * max(extent, 1)).from_buffer(storage)
         start = ctypes.addressof(self.values)
         self._table = (ctypes.c_void_p * max(len(offsets), 1))(*(start + offset for offset in offsets))
         self.table = ctypes.addressof(self._table) if offsets else 0
 
-    def launch(self, api: Any, shape: Shape, kernarg: bytes | bytearray, stream: Any) -> None:
+    def launch(
+        self, api: Any, shape: Shape, kernarg: bytes | bytearray, stream: Any, cooperative: bool = False
+    ) -> None:
         """Launch it on a stream. Raises HipError."""
         count, size, dynamic_lds = shape
         self.values.raw = bytes(kernarg)
+        if cooperative:
+            api.call("hipModuleLaunchCooperativeKernel", self.function, *count, *size, dynamic_lds, stream, self.table)
+            return
         api.call("hipModuleLaunchKernel", self.function, *count, *size, dynamic_lds, stream, self.table, None)

@@ -13,10 +13,10 @@ from itertools import pairwise
 from typing import NamedTuple
 
 from hipgraph_cb.backend.nested_scope import NestedScope, signalled_in
-from hipgraph_cb.recording.commands import Command, DispatchIndirect
+from hipgraph_cb.backend.supported import contains
+from hipgraph_cb.recording.commands import DispatchIndirect
 from hipgraph_cb.recording.dependencies import AutoJoin, Dependencies, JoinPolicy, PlannedNode, plan, plan_dependencies
 from hipgraph_cb.recording.events import EventStates, nested_in
-from hipgraph_cb.recording.recording import Recording
 
 
 class Section(NamedTuple):
@@ -73,12 +73,6 @@ class IndirectCalls(NamedTuple):
 
 
 Step = Section | IndirectCalls
-
-
-def contains(recording: Recording, kind: type[Command]) -> bool:
-    """Whether the recording, or one nested in it, has commands of a kind. Indirect dispatches mean that it is cut."""
-    nested = (entry.recording for entry in recording.resources.recordings.values())
-    return any(kind in each.kinds for each in (recording, *nested))
 
 
 def steps_of(scope: NestedScope) -> list[Step]:

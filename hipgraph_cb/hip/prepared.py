@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from hipgraph_cb.backend.arena import Arena, form_sizes, rows_of
+from hipgraph_cb.backend.host_calls import NO_CALL
 from hipgraph_cb.cached import cached_property
 from hipgraph_cb.hip.api import Pointers
-from hipgraph_cb.hip.node_kinds import NodeKind, Prepared, node_kinds, reshape
+from hipgraph_cb.hip.node_kinds import SWITCHABLE, NodeKind, Prepared, node_kinds, reshape
 from hipgraph_cb.hip.node_parameters import ParameterBlock, without_table
 from hipgraph_cb.recording.forms import check_form
 from hipgraph_cb.recording.launch_form import LaunchForm
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from hipgraph_cb.backend.nested_scope import NestedScope
     from hipgraph_cb.hip.api import HipApi
     from hipgraph_cb.hip.commands import CommandArguments
+    from hipgraph_cb.hip.row_launches import RowLaunches
     from hipgraph_cb.recording.commands import Command
 
 
@@ -77,6 +79,7 @@ class PreparedNodes:
 
     def __init__(self, api: HipApi, scope: NestedScope, arguments: CommandArguments, whole: bool = True) -> None:
         self._arguments = arguments
+        self._scope = scope
         self._table = scope.table
         self._is_nested = scope.outer is not None
         self._extents = arguments.extents(self._table.places)
@@ -182,10 +185,11 @@ class PreparedNodes:
 
     @property
     def off(self) -> Set[int]:
-        """The commands of the outermost recording whose nodes do nothing, by index."""
+        """The commands of the outermost recording whose nodes are switched off, by index."""
         if self._is_nested:
             return set()
-        return self.idle.union(index for index in self._arguments.disabled if self.calls[self._table.rows[index]])
+        forms, rows = self._table.forms, self._table.rows
+        return self.idle.union(index for index in self._arguments.disabled if forms[rows[index]].kind in SWITCHABLE)
 
     def _starts_of_stretches(self) -> list[int]:
         """Where the blocks of each stretch begin."""
@@ -205,6 +209,19 @@ class PreparedNodes:
     def command(self, index: int) -> Command:
         """A command of the stretch that is prepared, by its index there."""
         return self._table[self.commands.start + index]
+
+    def host_call(self, index: int) -> int:
+        """The number of the host call of a command, by its index in the stretch that is prepared."""
+        number = self.commands.start + index
+        if not self._is_nested and number in self._arguments.disabled:
+            return NO_CALL
+        where = self._scope.where(number)
+        return self._arguments.host_call(self.command(index), where)  # type: ignore[arg-type]
+
+    @property
+    def row_launches(self) -> RowLaunches:
+        """Our own kernels for rows."""
+        return self._arguments.row_launches
 
     def keep(self, block: NDArray[Any]) -> NDArray[Any]:
         """Hold memory that parameters point to."""

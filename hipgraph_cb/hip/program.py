@@ -12,6 +12,7 @@ from hipgraph_cb.backend.lifetime import RetiredHandles, Superseded, forget_done
 from hipgraph_cb.backend.modes import GRAPH, check_mode
 from hipgraph_cb.backend.nested_scope import NestedScope
 from hipgraph_cb.backend.program import BackendProgram, LaunchNeeds
+from hipgraph_cb.backend.supported import contains
 from hipgraph_cb.errors import FailedPreconditionError, HipGraphError
 from hipgraph_cb.hip.buffer import HipBuffer
 from hipgraph_cb.hip.commands import CommandArguments
@@ -21,13 +22,13 @@ from hipgraph_cb.hip.graph import ExecutableGraph, Part, ProgramGraphs
 from hipgraph_cb.hip.graph_nodes import in_graphs
 from hipgraph_cb.hip.indirect import IndirectLauncher
 from hipgraph_cb.hip.joins import Joiner
-from hipgraph_cb.hip.partition import contains, steps_of
+from hipgraph_cb.hip.partition import steps_of
 from hipgraph_cb.hip.queue import Queue
 from hipgraph_cb.hip.rebinding import SlotRecord
 from hipgraph_cb.hip.runtime_dot import runtime_dot
 from hipgraph_cb.hip.stream_replay import StreamCalls
 from hipgraph_cb.hip.timing import CommandTimer
-from hipgraph_cb.recording.commands import Dispatch, DispatchIndirect, Fill
+from hipgraph_cb.recording.commands import Copy2D, Dispatch, DispatchIndirect, Fill, Fill2D
 
 if TYPE_CHECKING:
     from hipgraph_cb.backend.lifetime import Handle
@@ -85,6 +86,8 @@ class HipProgram(BackendProgram[Queue, "GraphNeeds", HipEvent]):
         self._table_before: Table = table or {}
         self._arguments: CommandArguments | None = None
         self._fill_kernel = self._load_fill_kernel()
+        if contains(recording, Copy2D) or contains(recording, Fill2D):
+            self._resources.handles.append(self._device.row_kernels.load())
         if self._has_slots or contains(recording, DispatchIndirect):
             self._look_up_kernels()
 
@@ -154,7 +157,8 @@ class HipProgram(BackendProgram[Queue, "GraphNeeds", HipEvent]):
         return kernel
 
     def _arguments_with(self, table: Table | None = None) -> CommandArguments:
-        return CommandArguments(self._resources, table, self._fill_kernel, self._disabled)
+        kernels = self._device.row_kernels, table, self._fill_kernel
+        return CommandArguments(self._resources, *kernels, self._disabled, self._host_calls)
 
     def _look_up_kernels(self) -> None:
         """Ask for every kernel now: the executable may be closed before the replay that needs it (R5)."""
@@ -230,7 +234,7 @@ class HipProgram(BackendProgram[Queue, "GraphNeeds", HipEvent]):
         if queue not in needs.tickets:
             forget_done(needs.tickets)
         with queue.lock:
-            if executable is None or self._has_events:
+            if executable is None or self._has_events or self._host_calls is not None:
                 self._launch_parts(queue)
                 return
             try:
@@ -247,6 +251,8 @@ class HipProgram(BackendProgram[Queue, "GraphNeeds", HipEvent]):
         graphs = self._needs.graphs
         if self._has_events:
             self._events.check(self._work)
+        if self._host_calls is not None:
+            queue.watch(self._host_calls.failures)
         try:
             if graphs is not None:
                 for part in graphs.parts:
@@ -277,6 +283,8 @@ class HipProgram(BackendProgram[Queue, "GraphNeeds", HipEvent]):
         with queue.lock:
             if self._has_events:
                 self._events.check(self._work)
+            if self._host_calls is not None:
+                queue.watch(self._host_calls.failures)
             queue.last_work, queue.last_recording = f"{self._work}, call by call", self._weak_recording
             queue.enqueued = self._needs.tickets[queue] = queue.enqueued + 1
             try:

@@ -12,14 +12,18 @@ from typing import TYPE_CHECKING, Any
 
 from hipgraph_cb.errors import HipGraphError
 from hipgraph_cb.hip.api import bindings
+from hipgraph_cb.hip.host_functions import HOST_FUNCTION
 from hipgraph_cb.hip.partition import IndirectCalls
 from hipgraph_cb.recording.commands import (
     Command,
     Copy,
+    Copy2D,
     Dispatch,
     DispatchIndirect,
     ExecuteCommands,
     Fill,
+    Fill2D,
+    HostCall,
     SignalEvent,
     Update,
     WaitEvents,
@@ -74,7 +78,9 @@ class StreamCalls:
         if self._scope.outer is None and index in self._arguments.disabled:
             return
         command = self._scope.table[index]
-        if isinstance(command, DispatchIndirect):
+        if isinstance(command, HostCall):
+            self._host_call(command, index, queue)
+        elif isinstance(command, DispatchIndirect):
             calls = IndirectCalls(self._scope, index, index + 1)
             self._indirect.launch(calls, self._arguments, queue, self._timeout)
         elif isinstance(command, ExecuteCommands):
@@ -84,6 +90,11 @@ class StreamCalls:
                 STREAM_CALLS[type(command)](self, command, queue)
             except HipGraphError as error:
                 raise error.located(self._scope.where(index)) from None
+
+    def _host_call(self, command: HostCall, index: int, queue: Queue) -> None:
+        where = self._scope.where(index)
+        number = self._arguments.host_call(command, where)
+        self._api.call("hipLaunchHostFunc", queue.native, HOST_FUNCTION, number, where=where)
 
     def _nested(self, index: int) -> StreamCalls:
         scope = self._scope.nested(index)
@@ -108,8 +119,13 @@ class StreamCalls:
     def _copy(self, command: Copy, queue: Queue) -> None:
         source, _length = self._arguments.place(command.source)
         target, length = self._arguments.place(command.target)
-        kind = bindings().hipMemcpyKind.hipMemcpyDeviceToDevice
+        kind = bindings().hipMemcpyKind.hipMemcpyDefault
         self._api.call("hipMemcpyAsync", target, source, length, kind, queue.native)
+
+    def _rows(self, command: Copy2D | Fill2D, queue: Queue) -> None:
+        source = self._arguments.place(command.source)[0] if isinstance(command, Copy2D) else 0
+        target, _length = self._arguments.place(command.target)
+        self._arguments.row_launches.launch(self._api, command, target, source, queue.native)
 
     def _dispatch(self, command: Dispatch, queue: Queue) -> None:
         self._arguments.launch(self._api, command, queue.native)
@@ -126,6 +142,7 @@ STREAM_CALLS: dict[type[Command], Callable[[StreamCalls, Any, Queue], None]] = {
     Fill: StreamCalls._fill,
     Update: StreamCalls._update,
     Copy: StreamCalls._copy,
+    **dict.fromkeys((Copy2D, Fill2D), StreamCalls._rows),
     Dispatch: StreamCalls._dispatch,
     SignalEvent: StreamCalls._signal,
     WaitEvents: StreamCalls._wait,

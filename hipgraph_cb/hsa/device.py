@@ -19,7 +19,7 @@ from hipgraph_cb.hsa.blits import BlitKernels
 from hipgraph_cb.hsa.event import HsaEvent
 from hipgraph_cb.hsa.executable import HsaExecutable
 from hipgraph_cb.hsa.imported import ImportedHsaBuffer
-from hipgraph_cb.hsa.memory import HsaBuffer, new_buffer
+from hipgraph_cb.hsa.memory import HsaBuffer, HsaHostBuffer, new_buffer, new_host_buffer
 from hipgraph_cb.hsa.native_queue import FaultNotice
 from hipgraph_cb.hsa.program import HsaProgram
 from hipgraph_cb.hsa.queue import HsaQueue
@@ -102,6 +102,9 @@ class HsaDevice(BackendDevice):
 
     def _allocate(self, size: int, label: str | None) -> HsaBuffer:
         return self._adopt(new_buffer(self, size, label))
+
+    def _host_buffer(self, size: int, label: str | None) -> HsaHostBuffer:
+        return self._adopt(new_host_buffer(self, size, label))
 
     def _import_stream(self) -> int:
         """A DLPack producer orders nothing: there is no stream of HIP here, so its work has to be done."""

@@ -70,6 +70,7 @@ FUNCTIONS: dict[str, Function] = {
     "hsa_signal_destroy": Function((c_uint64,)),
     "hsa_signal_load_scacquire": Function((c_uint64,), c_int64, False),
     "hsa_signal_store_screlease": Function((c_uint64, c_int64), None, False),
+    "hsa_signal_wait_scacquire": Function((c_uint64, c_int, c_int64, c_uint64, c_int), c_int64, False),
     "hsa_code_object_reader_create_from_memory": Function((c_char_p, c_size_t, c_void_p)),
     "hsa_code_object_reader_destroy": Function((c_uint64,)),
     "hsa_executable_create_alt": Function((c_int, c_int, c_char_p, c_void_p)),

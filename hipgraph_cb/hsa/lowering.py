@@ -14,6 +14,7 @@ from hipgraph_cb.abi.hsa.aql import PACKET_SIZE, DispatchPacket
 from hipgraph_cb.backend.arena import Arena, PlaceExtents
 from hipgraph_cb.backend.blits import WORKGROUP_SIZE, Blit, copy, quickest_fill
 from hipgraph_cb.backend.nested_scope import NestedScope
+from hipgraph_cb.backend.row_blits import copy_rows, fill_rows
 from hipgraph_cb.code_object.kernel_args import POINTER_SIZE
 from hipgraph_cb.errors import InternalError
 from hipgraph_cb.hsa.dispatch_packets import DispatchPackets, hidden_arguments
@@ -24,9 +25,12 @@ from hipgraph_cb.recording.commands import (
     Command,
     Constant,
     Copy,
+    Copy2D,
     DispatchIndirect,
     ExecuteCommands,
     Fill,
+    Fill2D,
+    HostCall,
     Location,
     Number,
     Range,
@@ -38,7 +42,7 @@ from hipgraph_cb.recording.commands import (
     WaitEvents,
 )
 from hipgraph_cb.recording.commands.fields import constant_bytes
-from hipgraph_cb.recording.commands.types import numbers, places
+from hipgraph_cb.recording.commands.types import numbers, used_places
 from hipgraph_cb.recording.forms import check_form
 from hipgraph_cb.recording.number_types import NUMBER_TYPES
 
@@ -102,11 +106,18 @@ def lower(recording: Recording, surroundings: Surroundings) -> PacketTemplate:
     return lowering.writer.template()
 
 
-def blit_of(command: Fill | Update | Copy, place: Place, payload: int, most_lanes: int) -> Blit:
+Transfer = Fill | Fill2D | Update | Copy | Copy2D
+
+
+def blit_of(command: Transfer, place: Place, payload: int, most_lanes: int) -> Blit:
     """The launch that does what a fill, an update or a copy says; `payload` is the address of an update's bytes."""
     address, length = place(command.target)
     if isinstance(command, Fill):
         return quickest_fill(address, length, _known(command.pattern), most_lanes)
+    if isinstance(command, Fill2D):
+        return fill_rows(address, command, most_lanes)
+    if isinstance(command, Copy2D):
+        return copy_rows(address, place(command.source)[0], command, most_lanes)
     if isinstance(command, Copy):
         return copy(address, place(command.source)[0], length, most_lanes)
     return copy(address, payload, length, most_lanes)
@@ -199,6 +210,9 @@ class Lowering:
     def _execute(self, scope: NestedScope, _command: ExecuteCommands, index: int) -> None:
         self.add_all(scope.nested(index))
 
+    def _host_call(self, scope: NestedScope, command: HostCall, index: int) -> None:
+        self.writer.host_call(command.function, scope, index)
+
     def _signal(self, scope: NestedScope, command: SignalEvent, index: int) -> None:
         self.writer.signal(command.event, scope, index)
 
@@ -226,9 +240,9 @@ class Lowering:
         else:
             self.writer.decide(SlotValues.of([position], width, [number.slot]))
 
-    def _transfer(self, scope: NestedScope, command: Fill | Update | Copy, index: int) -> None:
+    def _transfer(self, scope: NestedScope, command: Transfer, index: int) -> None:
         payload = self._store(command) if isinstance(command, Update) else 0
-        named = (*places(command), *numbers(command))
+        named = (*used_places(command), *numbers(command))
         if any(isinstance(each, (SlotRange, SlotNumber)) for each in named):
             offset = self.writer.kernarg_block(b"")
             self.writer.transfers.append(SlotTransfer(self.writer.packet_count, offset, command, payload))
@@ -274,10 +288,13 @@ def _order(recording: Recording) -> tuple[NDArray[np.intp], list[int]]:
 
 PACKET_STEPS: dict[type[Command], Callable[[Lowering, NestedScope, Any, int], None]] = {
     Fill: Lowering._transfer,
+    Fill2D: Lowering._transfer,
     Update: Lowering._transfer,
     Copy: Lowering._transfer,
+    Copy2D: Lowering._transfer,
     DispatchIndirect: Lowering._dispatch_indirect,
     ExecuteCommands: Lowering._execute,
+    HostCall: Lowering._host_call,
     SignalEvent: Lowering._signal,
     ResetEvent: Lowering._reset,
     WaitEvents: Lowering._wait,

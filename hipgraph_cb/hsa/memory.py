@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from hipgraph_cb.backend.host_buffer import LockedBuffer, host_buffer_to_be
 from hipgraph_cb.backend.lifetime import Handle
 from hipgraph_cb.backend.owned import OwnedBuffer, buffer_to_be
 from hipgraph_cb.hsa.functions import U64
@@ -36,6 +37,17 @@ def new_buffer(device: HsaDevice, size: int, label: str | None) -> HsaBuffer:
     return HsaBuffer(device, size, handle.native, handle, label)
 
 
+class HsaHostBuffer(LockedBuffer, HsaBuffer):
+    """Memory of the host that the GPU may access, fine-grained."""
+
+
+def new_host_buffer(device: HsaDevice, size: int, label: str | None) -> HsaHostBuffer:
+    """Uninitialised page-locked memory."""
+    device.backlog.sweep()
+    handle = _allocate_shared(device.api, device.agent, size, host_buffer_to_be(size, label))
+    return HsaHostBuffer(device, size, handle.native, handle, label)
+
+
 class HostMemory:
     """Host memory that kernels read at its host address: kernel arguments, and bytes on their way to the device.
 
@@ -45,14 +57,8 @@ class HostMemory:
     """
 
     def __init__(self, api: HsaApi, agent: Agent, where: str, size: int) -> None:
-        self._handle = _allocate(api, agent.host_pool, size, where)
+        self._handle = _allocate_shared(api, agent, size, where)
         self.address: int = self._handle.native
-        try:
-            agents = (U64 * 1)(agent.handle)
-            api.call("hsa_amd_agents_allow_access", 1, agents, None, self.address, where=where)
-        except BaseException:
-            self._handle.release()
-            raise
         self.bytes: NDArray[np.uint8] = memory_at(self.address, size)
 
     def release(self) -> None:
@@ -62,6 +68,17 @@ class HostMemory:
 def memory_at(address: int, size: int) -> NDArray[np.uint8]:
     """The `size` bytes at an address, which must stay mapped for as long as the array is used."""
     return np.frombuffer(memoryview((ctypes.c_ubyte * size).from_address(address)), np.uint8)
+
+
+def _allocate_shared(api: HsaApi, agent: Agent, size: int, where: str) -> Handle:
+    """Host memory that a GPU may access."""
+    handle = _allocate(api, agent.host_pool, size, where)
+    try:
+        api.call("hsa_amd_agents_allow_access", 1, (U64 * 1)(agent.handle), None, handle.native, where=where)
+    except BaseException:
+        handle.release()
+        raise
+    return handle
 
 
 def _allocate(api: HsaApi, pool: int, size: int, where: str) -> Handle:

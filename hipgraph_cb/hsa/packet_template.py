@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from hipgraph_cb.backend.nested_scope import NestedScope
-    from hipgraph_cb.recording.commands import Copy, Fill, Update
+    from hipgraph_cb.hsa.lowering import Transfer
 
 
 class SlotValues(NamedTuple):
@@ -43,7 +43,7 @@ class SlotValues(NamedTuple):
 
 
 class SlotTransfer(NamedTuple):
-    """A fill, update or copy whose memory a binding decides.
+    """A fill, update or copy, of rows too, whose memory a binding decides.
 
     Attributes:
         packet: the position of its packet.
@@ -53,7 +53,7 @@ class SlotTransfer(NamedTuple):
 
     packet: int
     kernarg: int
-    command: Fill | Update | Copy
+    command: Transfer
     payload: int
 
 
@@ -75,6 +75,18 @@ class EventPacket(NamedTuple):
     packet: int
     word: int
     event: int
+
+
+class HostCallPackets(NamedTuple):
+    """Two barrier packets: the one at `packet` completes the signal on which a function of the host starts, the next
+    one waits for the signal that is completed when it has returned.
+
+    Attributes:
+        function: the resource id.
+    """
+
+    packet: int
+    function: int
 
 
 class Origins(NamedTuple):
@@ -122,6 +134,7 @@ class PacketTemplate:
         indirect: dispatches whose packets other packets publish.
         signals, waits: which words of which packets name the signals of events, by position.
         has_end: whether the last packet is a barrier that belongs to no command.
+        host_calls: the packets round functions of the host.
     """
 
     packets: NDArray[Any]
@@ -137,6 +150,7 @@ class PacketTemplate:
     signals: tuple[EventPacket, ...] = ()
     waits: tuple[EventPacket, ...] = ()
     has_end: bool = False
+    host_calls: tuple[HostCallPackets, ...] = ()
 
     def where(self, packet: int) -> str:
         """How messages call the command behind a packet."""
@@ -146,7 +160,8 @@ class PacketTemplate:
     def changes(self) -> bool:
         """Whether a launch has to write something of its own, so that two in flight cannot share the arguments."""
         is_bound = len(self.pointers.slots) or len(self.shapes.slots)
-        return bool(is_bound or self.transfers or self.indirect or self.signals or self.waits)
+        has_signals = self.signals or self.waits or self.host_calls
+        return bool(is_bound or self.transfers or self.indirect or has_signals)
 
     def packets_of(self, commands: Collection[int]) -> NDArray[np.intp]:
         """The packets of some commands of the outermost recording."""

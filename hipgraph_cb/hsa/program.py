@@ -12,9 +12,10 @@ from hipgraph_cb.backend.imported import check_bound
 from hipgraph_cb.backend.lifetime import RetiredHandles, Superseded, forget_done
 from hipgraph_cb.backend.modes import check_mode
 from hipgraph_cb.backend.program import BackendProgram, LaunchNeeds
-from hipgraph_cb.errors import HipGraphError
+from hipgraph_cb.errors import HipGraphError, UnimplementedError
 from hipgraph_cb.hsa.event import EventSignals, HsaEvent
 from hipgraph_cb.hsa.executable import HsaExecutable
+from hipgraph_cb.hsa.host_calls import LaunchCalls, PendingCall
 from hipgraph_cb.hsa.instances import Instance, Instances, Packets
 from hipgraph_cb.hsa.lowering import PACKET_STEPS, Surroundings, lower, payload_room
 from hipgraph_cb.hsa.memory import HostMemory, HsaBuffer
@@ -22,6 +23,7 @@ from hipgraph_cb.hsa.partly_off import PartlyOff, words_without
 from hipgraph_cb.hsa.queue import HsaQueue
 from hipgraph_cb.hsa.timing import PacketTimer
 from hipgraph_cb.recording.commands import Dispatch
+from hipgraph_cb.recording.launch_options import options_in
 from hipgraph_cb.recording.profile import Span
 
 if TYPE_CHECKING:
@@ -91,10 +93,12 @@ class HsaProgram(BackendProgram[HsaQueue, "PacketNeeds", HsaEvent]):
             instance = self._bound_instance(bindings)
             signals = EventSignals(self._device.api, instance.template, self._events.events)
             signals.write(instance)
+            calls = self._calls_of_launch(instance)
             packets, words = self._needs.prepared.switched(instance, "graph")
             timer = PacketTimer(self._device.api, self._device.agent, packets)
             try:
-                instance.in_use = queue, self._launch(queue, timer, words, signals.completed)
+                ticket = self._launch(queue, timer, words, signals.completed, calls.pending)
+                instance.in_use = queue, ticket
                 signals.note()
                 self._events.note()
                 queue.wait(self._device.timeout)
@@ -118,18 +122,45 @@ class HsaProgram(BackendProgram[HsaQueue, "PacketNeeds", HsaEvent]):
     def _launch_with_events(self, queue: HsaQueue, instance: Instance, mode: str) -> None:
         signals = EventSignals(self._device.api, instance.template, self._events.events)
         signals.write(instance)
-        ticket = self._launch(queue, *self._needs.prepared.switched(instance, mode), signals.completed)
+        calls = self._calls_of_launch(instance)
+        packets, words = self._needs.prepared.switched(instance, mode)
+        ticket = self._launch(queue, packets, words, signals.completed, calls.pending)
         instance.in_use = queue, ticket
         signals.note()
-        if signals.handles:
-            self._device.backlog.retire(RetiredHandles({queue: ticket}, signals.handles))
+        handles = [*signals.handles, *calls.handles]
+        if handles:
+            self._device.backlog.retire(RetiredHandles({queue: ticket}, handles))
 
-    def _launch(self, queue: HsaQueue, packets: Packets, words: Any, signals: Sequence[Handle] = ()) -> int:
+    def _calls_of_launch(self, instance: Instance) -> LaunchCalls:
+        """The host calls of the next launch, which the packets of an instance name from now on."""
+        prepared = self._needs.prepared
+        calls = LaunchCalls(self._device.api, prepared.template, prepared.call_numbers, set(prepared.off.tolist()))
+        calls.write(instance)
+        return calls
+
+    def _call_numbers(self, template: PacketTemplate) -> list[int]:
+        """The number of the function of each host call."""
+        if self._host_calls is None:
+            return []
+        objects = self._resources.objects
+        functions = ((objects[call.function], template.where(call.packet)) for call in template.host_calls)
+        return [self._host_calls.number(function, where) for function, where in functions]  # type: ignore[arg-type]
+
+    def _launch(
+        self,
+        queue: HsaQueue,
+        packets: Packets,
+        words: Any,
+        signals: Sequence[Handle] = (),
+        calls: Sequence[PendingCall] = (),
+    ) -> int:
         if queue not in self._needs.tickets:
             forget_done(self._needs.tickets)
         with queue.lock:
+            if self._host_calls is not None:
+                queue.watch(self._host_calls.failures)
             try:
-                ticket = queue.launch(packets, words, self._work, packets.template.where, signals)
+                ticket = queue.launch(packets, words, self._work, packets.template.where, signals, calls)
             except HipGraphError as error:
                 raise error.located(self._work) from None
             self._needs.tickets[queue] = ticket
@@ -138,6 +169,7 @@ class HsaProgram(BackendProgram[HsaQueue, "PacketNeeds", HsaEvent]):
     def _prepare(self) -> PreparedPackets:
         """Lower the recording that is in use now and write what all launches share."""
         recording, device = self._recording, self._device
+        _refuse_cooperative(recording)
         self._resources.handles.append(device.held_blits())
         room = payload_room(recording)
         host_memory = partial(
@@ -161,7 +193,8 @@ class HsaProgram(BackendProgram[HsaQueue, "PacketNeeds", HsaEvent]):
             if payload is not None:
                 payload.release()
             raise
-        return PreparedPackets(template, instances, payload, template.packets_of(self._disabled))
+        off = template.packets_of(self._disabled)
+        return PreparedPackets(template, instances, payload, off, self._call_numbers(template))
 
     def _replace(self, table: Table, handles: list[Handle]) -> None:
         needs = self._needs
@@ -206,12 +239,14 @@ class PreparedPackets(NamedTuple):
     Attributes:
         payload: the host bytes that packets read.
         off: the packets that are switched off, by position.
+        call_numbers: of the function of each host call.
     """
 
     template: PacketTemplate
     instances: Instances
     payload: HostMemory | None
     off: NDArray[np.intp]
+    call_numbers: list[int]
 
     def switched(self, instance: Instance, mode: str) -> tuple[Packets, NDArray[np.uint32]]:
         """The packets of a launch and their header words, where some may do nothing."""
@@ -224,6 +259,22 @@ class PreparedPackets(NamedTuple):
         self.instances.release()
         if self.payload is not None:
             self.payload.release()
+
+
+def _refuse_cooperative(recording: Recording) -> None:
+    """A packet cannot say that its workgroups have to be resident at once."""
+    if not any(options.cooperative for options in options_in(recording)):
+        return
+    nested = (entry.recording for entry in recording.resources.recordings.values())
+    for each in (recording, *nested):
+        for index, command in enumerate(each):
+            if isinstance(command, Dispatch) and command.cooperative:
+                raise UnimplementedError(
+                    "program: the hsa backend cannot launch a kernel cooperatively",
+                    where=each.where(index),
+                    found="cooperative=True: a packet has no word for it, and its queue shares the GPU with others",
+                    next_step="use backend='hip', or a kernel whose workgroups do not wait for each other",
+                )
 
 
 class PacketNeeds(LaunchNeeds):

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from hipgraph_cb.abi.hsa.status import Status
 from hipgraph_cb.backend.queue import LaunchQueue
 from hipgraph_cb.errors import CancelledError, HipGraphError, OutOfRangeError
+from hipgraph_cb.hsa.host_calls import HostThread, PendingCall
 from hipgraph_cb.hsa.native_queue import FaultNotice, NativeQueue, QueueStopped
 from hipgraph_cb.hsa.packets import NO_TYPE
 from hipgraph_cb.hsa.ring import Feeder
@@ -48,6 +49,7 @@ class HsaQueue(LaunchQueue):
         self._notice = notice
         self._patience = patience
         self._in_flight: deque[Launch] = deque()
+        self._host_thread = HostThread(api, name)
         self._tickets_before = 0
         self._busy_since = 0.0
         self._native: NativeQueue | None = None
@@ -61,6 +63,7 @@ class HsaQueue(LaunchQueue):
         work: str,
         where: Callable[[int], str],
         signals: Sequence[Handle] = (),
+        calls: Sequence[PendingCall] = (),
     ) -> int:
         """Write the packets of one launch; returns its ticket. Call it with the lock held.
 
@@ -70,6 +73,7 @@ class HsaQueue(LaunchQueue):
             work: as messages call the launch.
             where: how they call the command behind a packet.
             signals: what the packets complete besides the launch's own signal.
+            calls: the host calls that they start.
 
         Raises:
             DeadlineExceededError: the ring had no room in time.
@@ -82,6 +86,7 @@ class HsaQueue(LaunchQueue):
             self._busy_since = time.monotonic()
         try:
             native.check()
+            self._host_thread.add(calls)
             first = feeder.feed(
                 packets.bodies,
                 words,
@@ -91,8 +96,10 @@ class HsaQueue(LaunchQueue):
                 place=packets.place_in_ring if packets.template.indirect else None,
             )
         except QueueStopped:
+            self._host_thread.give_up(calls)
             self._complete(signals)
         except BaseException:
+            self._host_thread.give_up(calls)
             if feeder.written != before:
                 self._give_up(work)
             raise
@@ -140,6 +147,7 @@ class HsaQueue(LaunchQueue):
         native, self._native, self._feeder = self._native, None, None
         if native is not None:
             native.release()
+            self._host_thread.join()
 
     def _open(self) -> tuple[Feeder, NativeQueue]:
         native, feeder = self._native, self._feeder
@@ -169,6 +177,7 @@ class HsaQueue(LaunchQueue):
 
     def _abandon(self) -> None:
         """Nothing that was written will be done any more; nobody may wait for it in vain. The caller is polling."""
+        self._host_thread.give_up()
         self._release()
         for launch in self._in_flight:
             self._complete(launch.signals)

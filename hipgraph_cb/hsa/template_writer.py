@@ -11,6 +11,7 @@ import numpy as np
 from hipgraph_cb.abi.hsa.aql import AGENT_SCOPE, BARRIER_AND, INVALID, KERNEL_DISPATCH
 from hipgraph_cb.hsa.packet_template import (
     EventPacket,
+    HostCallPackets,
     IndirectPacket,
     Origins,
     PacketTemplate,
@@ -25,6 +26,7 @@ from hipgraph_cb.hsa.packets import (
     FIRST_DEPENDENCY,
     header_word,
     header_words,
+    show_host,
 )
 
 if TYPE_CHECKING:
@@ -84,6 +86,7 @@ class TemplateWriter:
         self._indirect: list[tuple[IndirectPacket, int]] = []
         self._signals: list[EventPacket] = []
         self._waits: list[EventPacket] = []
+        self._host_calls: list[HostCallPackets] = []
 
     def barrier(self) -> None:
         """Whatever comes next waits for all that is there. It costs nothing where nothing comes next."""
@@ -162,6 +165,12 @@ class TemplateWriter:
                 self._waits.append(EventPacket(self.packet_count, word, event))
             self._add(BARRIER_AND, NOTHING, scope, command)
 
+    def host_call(self, function: int, scope: NestedScope, command: int) -> None:
+        """Add the packets round a call of a function of the host."""
+        self._host_calls.append(HostCallPackets(self.packet_count, function))
+        self._add(BARRIER_AND, NOTHING, scope, command)
+        self._add(BARRIER_AND, NOTHING, scope, command)
+
     def template(self) -> PacketTemplate:
         """All of it. A recording without packets has no header words either."""
         starts = [0, *(start for start in self._layer_starts if 0 < start < self.packet_count)]
@@ -174,6 +183,9 @@ class TemplateWriter:
         count = self.packet_count
         kinds = np.concatenate(self._kinds) if count else np.zeros(0, np.uint8)
         words, words_in_order = (header_words(kinds, each) for each in (starts, range(count)))
+        for call in self._host_calls:
+            for each in (words, words_in_order):
+                show_host(each, call.packet)
         for indirect, header in self._indirect:
             HEADER.pack_into(self.kernargs, header, int(words[indirect.packet]) | ACQUIRE_AGENT)
             words[indirect.packet] = words_in_order[indirect.packet] = BODY
@@ -195,6 +207,7 @@ class TemplateWriter:
             signals=tuple(self._signals),
             waits=tuple(self._waits),
             has_end=has_end,
+            host_calls=tuple(self._host_calls),
         )
 
     def _needs_end(self, last_layer: int) -> bool:

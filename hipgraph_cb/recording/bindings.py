@@ -5,7 +5,7 @@ A replay costs what its table and the copies and fills through slots cost, not w
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from hipgraph_cb.errors import HipGraphError, InvalidArgumentError, NotFoundError, OutOfRangeError
@@ -18,6 +18,7 @@ from hipgraph_cb.recording.resource_builder import imported
 from hipgraph_cb.recording.shared_memory import is_imported, origins_of
 from hipgraph_cb.recording.slot_uses import UNUSED, SlotUse
 from hipgraph_cb.recording.validation import (
+    OffsetAndLength,
     check_apart,
     check_list,
     check_open,
@@ -256,6 +257,13 @@ def _as_range(slot: int, entry: Any, owner: object) -> BoundRange:
             allowed="a Buffer or a BufferView",
         ) from None
     name = f"the buffer in slot {slot}"
+    if getattr(buffer, "is_transient", False):
+        raise InvalidArgumentError(
+            f"slot {slot} of the binding table holds a transient buffer",
+            found=repr(buffer),
+            allowed="a Buffer or a BufferView",
+            next_step="give it to a command of the command buffer that made it",
+        )
     check_open("buffer", name, buffer)
     if owner is not None:
         check_owner("buffer", name, getattr(buffer, "device", owner), owner)
@@ -284,6 +292,10 @@ def _check_use(slot: int, use: SlotUse, bound: BoundRange) -> None:
         )
 
 
+Comparison = Callable[[OffsetAndLength, OffsetAndLength, str], None]
+"""Refuses two places of one memory, which it gets the name of."""
+
+
 class BoundMemory(NamedTuple):
     """Where the bytes of commands are once the table is known."""
 
@@ -298,16 +310,16 @@ class BoundMemory(NamedTuple):
             return BoundRange(self.objects.get(place.resource, place), place.offset, place.length)
         return self.bound[place.slot].part(place)
 
-    def check_apart(self, source: BoundRange, target: BoundRange) -> None:
-        """Refuse a copy between bytes that are the same."""
+    def check_apart(self, source: BoundRange, target: BoundRange, check: Comparison = check_apart) -> None:
+        """Refuse a copy between bytes that are the same; `check` compares places of one memory."""
         if source.buffer is target.buffer:
-            check_apart(source, target, "one buffer")
+            check(source, target, "one buffer")
         elif is_imported(source.buffer) or is_imported(target.buffer):
             origins = origins_of([source.buffer, target.buffer])
             source, target = (
                 each._replace(offset=each.offset + origins[id(each.buffer)][1]) for each in (source, target)
             )
-            check_apart(source, target, "one memory")
+            check(source, target, "one memory")
 
     def check_nested(self, command: ExecuteCommands) -> None:
         """The same for the commands of a nested recording."""

@@ -21,6 +21,7 @@ from hipgraph_cb.errors import (
 from hipgraph_cb.recording.commands import (
     Command,
     ExecuteCommands,
+    HostCall,
     KernelLaunch,
     Location,
     Range,
@@ -241,6 +242,11 @@ class CommandChecker:
         check_places(nested, command.bindings, self._resources.buffers, self.limits)
         refuse_unsignalled(self, self._events.unsignalled(command, nested), type_of(command).verb)
         self._events.enter(command, nested)
+
+    def check_function(self, command: HostCall) -> None:
+        """Refuse what is no function."""
+        if command.function not in self._resources.functions:
+            raise _unknown("function", command.function)
 
     def check_event(self, command: SignalEvent | ResetEvent) -> None:
         """Refuse what is no event; note what becomes of it."""

@@ -16,7 +16,7 @@ from threading import get_ident
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 
-from hipgraph_cb.errors import FailedPreconditionError, HipGraphError, InvalidArgumentError
+from hipgraph_cb.errors import FailedPreconditionError, HipGraphError, InvalidArgumentError, OutOfRangeError
 from hipgraph_cb.recording.command_table import CommandTable
 from hipgraph_cb.recording.commands import Command, ExecuteCommands
 from hipgraph_cb.recording.dispatches import DispatchMaker
@@ -24,10 +24,12 @@ from hipgraph_cb.recording.event_verbs import EventVerbs
 from hipgraph_cb.recording.events import EventStates, refuse_unsignalled
 from hipgraph_cb.recording.groups import GroupStack
 from hipgraph_cb.recording.hazard_policy import HazardPolicy, hazard_policy
+from hipgraph_cb.recording.host_verbs import HostVerbs
 from hipgraph_cb.recording.inference import infer, is_inferred
 from hipgraph_cb.recording.order import dependencies_of
 from hipgraph_cb.recording.recording import Recording, command_place, with_dependencies
 from hipgraph_cb.recording.resource_builder import ResourceBuilder
+from hipgraph_cb.recording.row_verbs import RowVerbs
 from hipgraph_cb.recording.stages import MemoryAccess, Stage, check_mask
 from hipgraph_cb.recording.states import State, refusal
 from hipgraph_cb.recording.transfers import Made, TransferMaker
@@ -39,6 +41,7 @@ if TYPE_CHECKING:
     from hipgraph_cb.code_object.limits import DeviceLimits
     from hipgraph_cb.recording.binding_table import Bindings
     from hipgraph_cb.recording.resources import ExportLike, RangeLike, Slot
+    from hipgraph_cb.recording.transient import Transient
 
 
 class ProgramLike(Protocol):
@@ -55,7 +58,7 @@ else:  # a default is for type checkers; `typing` has it from Python 3.13 on
     ProgramType = TypeVar("ProgramType")
 
 
-class CommandBuffer(EventVerbs, Generic[ProgramType]):
+class CommandBuffer(EventVerbs, RowVerbs, HostVerbs, Generic[ProgramType]):
     """Records fills, updates, copies and dispatches, and barriers between them.
 
     Commands between two barriers may run in any order. Offsets and lengths are bytes. Host data is copied at the
@@ -281,6 +284,24 @@ class CommandBuffer(EventVerbs, Generic[ProgramType]):
         """
         self._push("push_descriptor_set", self._dispatches.pushed_arguments.push_set, number, bindings)
 
+    def transient(self, size: int, label: str | None = None) -> Transient:
+        """Memory for this recording alone, of `size` bytes, at least 1: it holds what the commands of one replay write
+        for each other, and nothing before and after.
+
+        A program allocates all such memory at once. Two buffers share bytes where all commands that use the one are
+        ordered behind all that use the other; `Recording.peak_transient_bytes` says how many it takes.
+
+        Raises:
+            InvalidArgumentError: not a number of bytes.
+            OutOfRangeError: less than 1.
+        """
+        self._require_recording("transient")
+        text(label)
+        count = integer(size, "size")
+        if count == 0:
+            raise OutOfRangeError("transient: a buffer needs at least one byte", found="0", allowed="1 or more")
+        return self._resources.transient(count, label)
+
     def discard_buffer(self, target: RangeLike | Slot, *, offset: int = 0, length: int | None = None) -> None:
         """Say that these bytes are not needed any more. It is checked, and records nothing.
 
@@ -381,6 +402,8 @@ class CommandBuffer(EventVerbs, Generic[ProgramType]):
         dynamic_lds: int | Slot = 0,
         reads: Sequence[RangeLike | Slot] | None = None,
         writes: Sequence[RangeLike | Slot] | None = None,
+        cooperative: bool = False,
+        priority: int = 0,
         label: str | None = None,
     ) -> None:
         """Launch a kernel. A count of zero in any dimension records nothing, whatever the arguments are.
@@ -399,6 +422,10 @@ class CommandBuffer(EventVerbs, Generic[ProgramType]):
             dynamic_lds: bytes of LDS beyond what the kernel declares.
             reads, writes: memory that the kernel reads and writes, for `Recording.hazards`: arguments whose access the
                 metadata does not state, and memory that is reached by other ways than an argument.
+            cooperative: all workgroups are resident at once, so that they may wait for each other. A program refuses
+                more of them than fit; the HSA backend refuses it altogether.
+            priority: a hint where several kernels are ready: lower numbers go first, as HIP counts. On HSA, where
+                queues have priorities and packets have none, it changes nothing.
 
         Raises:
             InvalidArgumentError: no kernel, arguments that its metadata does not describe, a size it does not take.
@@ -419,6 +446,8 @@ class CommandBuffer(EventVerbs, Generic[ProgramType]):
                 writes,
                 label,
             )
+            if made is not None and (cooperative is not False or priority != 0):
+                made = self._dispatches.with_options(made, cooperative, priority)
         except BaseException as error:
             self._abandon(label, error)
             raise
@@ -507,6 +536,12 @@ class CommandBuffer(EventVerbs, Generic[ProgramType]):
             raise
         self._append(made, label)
         return command
+
+    def _record_value(
+        self, verb: str, label: str | None, make: Callable[..., Command | None], *arguments: object
+    ) -> None:
+        """As `_record_whole`, for what is made from resources."""
+        self._record_whole(verb, label, make, self._resources, *arguments)
 
     def _record_event(
         self, verb: str, label: str | None, make: Callable[..., Command | None], *arguments: object

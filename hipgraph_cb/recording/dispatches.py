@@ -12,6 +12,7 @@ from hipgraph_cb.recording.commands.dispatch import COUNTS_ALIGNMENT, COUNTS_SIZ
 from hipgraph_cb.recording.dispatch_plan import DispatchPlan, is_plain
 from hipgraph_cb.recording.forms import WORD, write_word
 from hipgraph_cb.recording.launch_form import LaunchForm, shape_targets
+from hipgraph_cb.recording.launch_options import check_known_shape, checked_options
 from hipgraph_cb.recording.number_types import NUMBER_TYPES
 from hipgraph_cb.recording.open_numbers import (
     ArgumentNumbers,
@@ -259,6 +260,15 @@ class DispatchMaker:
         places = (*shape.numbers, *(each for _, each in numbers))
         words = [self._resources.number_word(place).to_bytes(WORD, "little") for place in places]
         return self._table.form(form.key, form), b"".join((block, *words))
+
+    def with_options(self, made: tuple[int, bytes], cooperative: object, priority: object) -> tuple[int, bytes]:
+        """What was made, with options beyond the shape."""
+        plain: Any = self._table.forms[made[0]]
+        options = checked_options(cooperative, priority)
+        if plain.has_open_shape:
+            check_known_shape(options)
+        form = plain.with_options(options)
+        return self._table.form(form.key, form), made[1]
 
     def _accesses(self, reads: Sequence[object], writes: Sequence[object]) -> tuple[tuple[Location, bool, bool], ...]:
         locate = self._resources.locate

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from hipgraph_cb.errors import FailedPreconditionError, InvalidArgumentError
 
 if TYPE_CHECKING:
-    from hipgraph_cb.recording.missing_barriers import MissingBarrier
+    from hipgraph_cb.recording.hazards import MissingBarrier, UnwrittenRead
     from hipgraph_cb.recording.recording import Recording
 
 SHOWN = 20
@@ -35,28 +35,31 @@ class HazardPolicy(Enum):
         """
         if self is HazardPolicy.IGNORE:
             return
-        missing = _missing(recording, certain_only=self is HazardPolicy.RAISE)
-        if not missing:
+        unwritten, missing = _problems(recording, certain_only=self is HazardPolicy.RAISE)
+        if not (unwritten or missing):
             return
-        what = "a barrier is missing" if sum(finding.count for finding in missing) == 1 else "barriers are missing"
-        detail = "\n".join([*(finding.text for finding in missing[:SHOWN]), *["..."] * (len(missing) > SHOWN)])
+        what, next_step = "transient memory is read before it is written", "write it first"
+        if missing:
+            what = "a barrier is missing" if sum(finding.count for finding in missing) == 1 else "barriers are missing"
+            next_step = "call execution_barrier() between the two commands"
+        texts = [*(finding.text for finding in unwritten), *(finding.text for finding in missing)]
+        detail = "\n".join([*texts[:SHOWN], *["..."] * (len(texts) > SHOWN)])
         if self is HazardPolicy.RAISE:
             raise FailedPreconditionError(
                 what,
                 where="the recording" if recording.label is None else f"recording {recording.label!r}",
-                next_step="call execution_barrier() between the two commands",
+                next_step=next_step,
                 detail=detail,
             )
         warnings.warn(f"{what}\n{detail}", HazardWarning, stacklevel=4)
 
 
-def _missing(recording: Recording, *, certain_only: bool) -> list[MissingBarrier]:
-    from hipgraph_cb.recording.hazards import findings
-    from hipgraph_cb.recording.missing_barriers import MissingBarrier
+def _problems(recording: Recording, *, certain_only: bool) -> tuple[list[UnwrittenRead], list[MissingBarrier]]:
+    from hipgraph_cb.recording.hazards import MissingBarrier, UnwrittenRead, findings
 
-    return [
-        finding for finding in findings(recording, certain_only=certain_only) if isinstance(finding, MissingBarrier)
-    ]
+    found = list(findings(recording, certain_only=certain_only))
+    unwritten = [finding for finding in found if isinstance(finding, UnwrittenRead)]
+    return unwritten, [finding for finding in found if isinstance(finding, MissingBarrier)]
 
 
 def hazard_policy(value: HazardPolicy | str) -> HazardPolicy:

@@ -17,12 +17,13 @@ from hipgraph_cb.recording.memory import Memory
 from hipgraph_cb.recording.missing_barriers import HazardKind, MissingBarrier, MissingBarriers, Spans
 from hipgraph_cb.recording.overlaps import Span
 from hipgraph_cb.recording.path_hazards import path_findings
+from hipgraph_cb.recording.unwritten import UnwrittenRead, unwritten_reads
 
 if TYPE_CHECKING:
     from hipgraph_cb.recording.recording import Recording
 
 
-__all__ = ["Finding", "HazardKind", "IdleBarrier", "MissingBarrier", "findings"]
+__all__ = ["Finding", "HazardKind", "IdleBarrier", "MissingBarrier", "UnwrittenRead", "findings"]
 
 
 @dataclass(frozen=True)
@@ -48,11 +49,11 @@ class IdleBarrier:
         return self.text
 
 
-Finding = MissingBarrier | IdleBarrier
+Finding = MissingBarrier | IdleBarrier | UnwrittenRead
 
 
 def findings(recording: Recording, *, certain_only: bool = False) -> Iterator[Finding]:
-    """The barriers that order nothing, then the missing ones.
+    """What is wrong with transient memory, the barriers that order nothing, then the missing ones.
 
     Args:
         certain_only: leave out what rests on unknown accesses, and idle barriers.
@@ -60,6 +61,7 @@ def findings(recording: Recording, *, certain_only: bool = False) -> Iterator[Fi
     Dependencies that were inferred from the same accesses leave nothing to find. With events every pair is judged by
     the paths between the two commands, and barriers are not judged.
     """
+    yield from unwritten_reads(recording)
     if recording.dependencies is not None:
         if recording.resources.events:
             yield from path_findings(recording, certain_only=certain_only)

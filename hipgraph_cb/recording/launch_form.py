@@ -11,6 +11,7 @@ from hipgraph_cb.recording.commands import Dispatch
 from hipgraph_cb.recording.commands.fields import constant_bytes
 from hipgraph_cb.recording.commands.places import Constant, Number, SlotNumber
 from hipgraph_cb.recording.forms import WORD, Targets, read_word
+from hipgraph_cb.recording.launch_options import PLAIN, LaunchOptions
 from hipgraph_cb.recording.number_types import NUMBER_TYPES, value_of
 
 if TYPE_CHECKING:
@@ -33,6 +34,7 @@ class LaunchForm:
         pointers: where in the kernarg block pointers stand.
         accesses: for each declared access whether it reads and whether it writes.
         numbers: see `Form`; in the order of the fields of a dispatch.
+        options: beyond the shape.
     """
 
     __slots__ = (
@@ -43,6 +45,7 @@ class LaunchForm:
         "kernarg_size",
         "kind",
         "numbers",
+        "options",
         "pointers",
         "relocations",
         "size",
@@ -57,6 +60,7 @@ class LaunchForm:
         pointers: tuple[int, ...],
         accesses: tuple[tuple[bool, bool], ...] = (),
         numbers: Targets = (),
+        options: LaunchOptions = PLAIN,
     ) -> None:
         self.kind = Dispatch
         self.executable = executable
@@ -66,6 +70,7 @@ class LaunchForm:
         self.pointers = pointers
         self.accesses = accesses
         self.numbers = numbers
+        self.options = options
         declared = extent + SHAPE.size
         self.size = declared + WORD * (len(accesses) + len(numbers))
         self.relocations = (*pointers, *range(declared, self.size, WORD))
@@ -74,7 +79,7 @@ class LaunchForm:
     def key(self) -> tuple[object, ...]:
         """What tells it from others."""
         facts = self.executable, self.export, self.kernarg_size, self.extent, self.pointers, self.accesses
-        return (*facts, self.numbers)
+        return (*facts, self.numbers, self.options)
 
     @property
     def has_open_shape(self) -> bool:
@@ -109,25 +114,30 @@ class LaunchForm:
                 numbers.append((at, place))
         whole = bytes(kernarg[: self.kernarg_size]).ljust(self.kernarg_size, b"\0")
         head = self.executable, self.export, tuple(shape[:3]), tuple(shape[3:]), lds, whole
-        return self.kind(*head, tuple(pointers), tuple(accesses), tuple(numbers), label)
+        return self.kind(*head, tuple(pointers), tuple(accesses), tuple(numbers), *self.options, label)
 
     def _numbers_of(self, block: bytes, table: PlaceTable) -> list[Any]:
         words = self.relocations[len(self.relocations) - len(self.numbers) :]
         return [table[read_word(block, word)[0]] for word in words]
 
     def with_ids(self, ids: Ids) -> LaunchForm:
-        facts = self.export, self.kernarg_size, self.extent, self.pointers, self.accesses, self.numbers
+        facts = self.export, self.kernarg_size, self.extent, self.pointers, self.accesses, self.numbers, self.options
         return LaunchForm(ids[self.executable], *facts)
 
     def with_accesses(self, accesses: tuple[tuple[bool, bool], ...]) -> LaunchForm:
         """The same with declared accesses."""
         facts = self.executable, self.export, self.kernarg_size, self.extent, self.pointers
-        return LaunchForm(*facts, accesses, self.numbers)
+        return LaunchForm(*facts, accesses, self.numbers, self.options)
 
     def with_numbers(self, numbers: Targets) -> LaunchForm:
         """The same with numbers in slots."""
         facts = self.executable, self.export, self.kernarg_size, self.extent, self.pointers, self.accesses
-        return LaunchForm(*facts, numbers)
+        return LaunchForm(*facts, numbers, self.options)
+
+    def with_options(self, options: LaunchOptions) -> LaunchForm:
+        """The same with other options."""
+        facts = self.executable, self.export, self.kernarg_size, self.extent, self.pointers, self.accesses
+        return LaunchForm(*facts, self.numbers, options)
 
 
 def launch_form_of(command: Any) -> tuple[LaunchForm, bytes] | None:
@@ -152,7 +162,8 @@ def launch_form_of(command: Any) -> tuple[LaunchForm, bytes] | None:
         return None
     flags = tuple([(reads, writes) for _, reads, writes in command.accesses])
     targets = (*shape_targets(extent, counts, lds), *inside)
-    form = LaunchForm(command.executable, command.export, len(kernarg), extent, tuple(offsets), flags, targets)
+    options = LaunchOptions(command.cooperative, command.priority)
+    form = LaunchForm(command.executable, command.export, len(kernarg), extent, tuple(offsets), flags, targets, options)
     return form, (kernarg[:extent].ljust(extent, b"\0") + shape).ljust(form.size, b"\0")
 
 

@@ -21,7 +21,7 @@ from hipgraph_cb.recording.bindings import check_bound, check_complete, check_nu
 from hipgraph_cb.recording.commands import Constant, ExecuteCommands, Place, Range, SlotRange
 from hipgraph_cb.recording.number_types import bits_of
 from hipgraph_cb.recording.recording import Recording
-from hipgraph_cb.recording.resource_builder import ResourceBuilder
+from hipgraph_cb.recording.resource_builder import ResourceBuilder, is_transient
 from hipgraph_cb.recording.resources import Slot
 from hipgraph_cb.recording.validation import check_list, text
 
@@ -138,7 +138,12 @@ def _adopt(resources: ResourceBuilder, nested: Recording) -> Recording:
     """The nested recording with ids of the outer table, which gets an entry for everything that it uses."""
     table = nested.resources
     ids: dict[int, int] = {}
-    for key in sorted({*table.buffers, *table.executables, *table.events}):
+    for key in sorted({*table.buffers, *table.executables, *table.events, *table.functions}):
+        entry = table.buffers.get(key)
+        if entry is not None and is_transient(entry):
+            place = resources.locate(resources.transient(entry.size, entry.label), "a transient buffer")
+            ids[key] = place[0]
+            continue
         live = table.bound.get(key)
         if live is None:
             raise NotFoundError(
@@ -157,6 +162,8 @@ def _collect(resources: ResourceBuilder, key: int, live: Any, nested: Recording)
             return place[0]
         if key in nested.resources.executables:
             return resources.executable(live)
+        if key in nested.resources.functions:
+            return resources.function(live)
         return resources.event(live)
     except HipGraphError as error:
         name = "the nested recording" if nested.label is None else f"the nested recording {nested.label!r}"

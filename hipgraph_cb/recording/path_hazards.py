@@ -34,6 +34,16 @@ def path_findings(recording: Recording, *, certain_only: bool) -> list[MissingBa
     return missing.findings()
 
 
+def behind(recording: Recording) -> list[int]:
+    """For each command a number: it is ordered behind all commands with a lower index."""
+    if recording.dependencies is not None:
+        return _Paths(recording)._behind
+    starts: list[int] = []
+    for layer in recording.layers:
+        starts += [layer[0]] * len(layer)
+    return starts
+
+
 class _Paths:
     """Who is ordered behind whom.
 

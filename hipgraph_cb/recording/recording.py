@@ -25,7 +25,7 @@ from hipgraph_cb.recording.dependencies import (
 from hipgraph_cb.recording.events import NO_EVENTS, EventUse, event_use
 from hipgraph_cb.recording.groups import Group, paths
 from hipgraph_cb.recording.number_types import value_of
-from hipgraph_cb.recording.resources import ResourceTable
+from hipgraph_cb.recording.resources import TRANSIENT, ResourceTable
 from hipgraph_cb.recording.slot_uses import SlotUse, slot_uses
 from hipgraph_cb.recording.validation import integer
 from hipgraph_cb.visible import visible
@@ -37,6 +37,7 @@ if TYPE_CHECKING:
 
     from hipgraph_cb.recording.hazards import Finding
     from hipgraph_cb.recording.memory import Extent, Memory
+    from hipgraph_cb.recording.transients import TransientLayout
 
 
 class Recording(Sequence[Command]):
@@ -131,6 +132,19 @@ class Recording(Sequence[Command]):
         return slot_uses(self) if self.binding_capacity else ()
 
     @cached_property
+    def _transients(self) -> TransientLayout:
+        """Where its transient buffers are in the arena of a program."""
+        from hipgraph_cb.recording.transients import layout
+
+        return layout(self)
+
+    @property
+    def peak_transient_bytes(self) -> int:
+        """Bytes that a program allocates for the transient buffers, those of nested recordings included. Buffers that
+        are never in use at the same time share them."""
+        return self._transients.size
+
+    @cached_property
     def kinds(self) -> frozenset[type[Command]]:
         """The types of its commands, those of nested recordings not included."""
         return self.table.kinds
@@ -198,7 +212,11 @@ class Recording(Sequence[Command]):
             (len(self.resources.executables), "executable"),
             (self.binding_capacity, "slot"),
         ]
-        further = ((len(self.resources.events), "event"), (len(self.resources.recordings), "nested recording"))
+        further = (
+            (len(self.resources.events), "event"),
+            (len(self.resources.recordings), "nested recording"),
+            (len(self.resources.functions), "function"),
+        )
         counts += [each for each in further if each[0]]
         listing = ", ".join(f"{count} {word}{'' if count == 1 else 's'}" for count, word in counts)
         return f"<Recording{'' if self.label is None else f' {self.label!r}'}: {listing}>"
@@ -287,12 +305,14 @@ class Recording(Sequence[Command]):
         return formats.write(format, self, **options)
 
     def snapshot(self) -> dict[int, NDArray[Any]]:
-        """The bytes of every buffer as they are now, by resource id: what `save(contents=...)` takes.
+        """The bytes of every buffer as they are now, by resource id: what `save(contents=...)` takes. Transient buffers
+        have none.
 
         Raises:
             NotFoundError: the recording is not bound to buffers, as one from a file is not.
         """
-        return {id: self.resources.live_buffer(id).to_host() for id in sorted(self.resources.buffers)}
+        buffers = sorted(id for id, entry in self.resources.buffers.items() if entry.memory != TRANSIENT)
+        return {id: self.resources.live_buffer(id).to_host() for id in buffers}
 
     def save(
         self,

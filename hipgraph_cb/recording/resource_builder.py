@@ -8,15 +8,20 @@ from typing import TYPE_CHECKING, Any, Protocol, get_args
 from hipgraph_cb.errors import InvalidArgumentError
 from hipgraph_cb.recording.commands import Location, Place, Range, SlotNumber, SlotRange
 from hipgraph_cb.recording.resources import (
+    DEVICE,
+    HOST,
+    TRANSIENT,
     BufferEntry,
     Entry,
     EventEntry,
     ExecutableEntry,
+    FunctionEntry,
     RecordingEntry,
     ResourceTable,
     Slot,
 )
 from hipgraph_cb.recording.slot_table import SlotTable
+from hipgraph_cb.recording.transient import Transient
 from hipgraph_cb.recording.validation import check_open, check_owner, check_within, integer
 
 if TYPE_CHECKING:
@@ -53,6 +58,7 @@ class ResourceBuilder(dict["object | None", int]):
         ids: of every known object, by its identity.
         entries: what was collected, by id.
         objects: the live object of each entry.
+        token: what its transient buffers are told by.
         caches: what others know by the identities of collected objects; emptied when one is forgotten.
         slots: what the calls say of slots.
         limits: what the device can run; None where it is not known.
@@ -73,6 +79,7 @@ class ResourceBuilder(dict["object | None", int]):
         "owner",
         "places",
         "slots",
+        "token",
         "validate",
     )
 
@@ -96,6 +103,7 @@ class ResourceBuilder(dict["object | None", int]):
         self.objects: list[Any] = []
         self.ids: dict[int, int] = {}
         self.caches: list[Cache] = []
+        self.token = object()
         self._has_imports = False
         self._imports: dict[int, tuple[object, Range]] = {}
         self._marked = -1
@@ -125,6 +133,7 @@ class ResourceBuilder(dict["object | None", int]):
             **resources.executables,
             **resources.events,
             **resources.recordings,
+            **resources.functions,
         }
         for number in range(max(known, default=-1) + 1):
             entry, value = known.get(number), objects.get(number)
@@ -207,7 +216,7 @@ class ResourceBuilder(dict["object | None", int]):
         for each in ids:
             entry = self.entries[each]
             chosen[type(entry)][each] = entry
-            if self.objects[each] is not None:
+            if self.objects[each] is not None and not is_transient(entry):
                 bound[each] = self.objects[each]
         return ResourceTable(
             buffers=chosen[BufferEntry],
@@ -215,6 +224,7 @@ class ResourceBuilder(dict["object | None", int]):
             bound=bound,
             events=chosen[EventEntry],
             recordings=chosen[RecordingEntry],
+            functions=chosen[FunctionEntry],
         )
 
     def name(self, resource: int) -> str:
@@ -303,20 +313,39 @@ class ResourceBuilder(dict["object | None", int]):
         known = self.ids.get(id(buffer))
         if known is not None:
             return self.entries[known]  # type: ignore[return-value]
-        entry = BufferEntry(len(self.entries), integer(buffer.size, "size of a buffer"), buffer.label)
+        memory = HOST if getattr(buffer, "is_host", False) else DEVICE
+        if getattr(buffer, "is_transient", False):
+            memory = TRANSIENT
+        entry = BufferEntry(len(self.entries), integer(buffer.size, "size of a buffer"), buffer.label, memory)
+        if memory == TRANSIENT:
+            self._check_maker(entry, buffer)
         self._check(entry, "buffer", buffer)
-        if self._has_imports or getattr(buffer, "is_imported", False):
+        if memory != TRANSIENT and (self._has_imports or getattr(buffer, "is_imported", False)):
             self._has_imports = True
             self._check_apart(entry.name, buffer)
         self._add(entry, buffer)
         return entry
 
+    def transient(self, size: int, label: str | None) -> Transient:
+        """Memory of this recording alone; it gets an id when a command uses it."""
+        return Transient(self.token, size, label)
+
+    def _check_maker(self, entry: BufferEntry, buffer: Transient) -> None:
+        if not buffer.is_of(self.token):
+            raise InvalidArgumentError(
+                f"{entry.name} belongs to another command buffer",
+                found=repr(buffer),
+                allowed="what transient() of this command buffer gives",
+            )
+
     def _check_apart(self, name: str, buffer: Any) -> None:
         """Two buffers of the same bytes would hide from every check that they are the same memory."""
         for entry in self.entries:
             other = self.objects[entry.id]
-            if isinstance(entry, BufferEntry) and (
-                buffer.address < other.address + entry.size and other.address < buffer.address + buffer.size
+            if (
+                isinstance(entry, BufferEntry)
+                and not is_transient(entry)
+                and (buffer.address < other.address + entry.size and other.address < buffer.address + buffer.size)
             ):
                 raise InvalidArgumentError(
                     f"{name} shares memory with {entry.name}",
@@ -349,6 +378,22 @@ class ResourceBuilder(dict["object | None", int]):
         self._add(entry, event)
         return entry.id
 
+    def function(self, function: Any) -> int:
+        """The id of a function of the host."""
+        known = self.ids.get(id(function))
+        if known is not None and isinstance(self.entries[known], FunctionEntry):
+            return known
+        if not callable(function):
+            raise InvalidArgumentError(
+                "host_call: not a function",
+                found=f"{_short(function)} ({type(function).__name__})",
+                allowed="what can be called without arguments",
+            )
+        name = getattr(function, "__name__", None)
+        entry = FunctionEntry(len(self.entries), name if isinstance(name, str) else None)
+        self._add(entry, function)
+        return entry.id
+
     def recording(self, recording: Recording, make: Callable[[Recording], Recording]) -> RecordingEntry:
         """The entry of a nested recording; `make` gives it the ids of this table, which collects what it uses."""
         known = self.ids.get(id(recording))
@@ -377,6 +422,11 @@ class ResourceBuilder(dict["object | None", int]):
         self.objects.append(value)
         self.ids[id(value)] = entry.id
         self.entries.append(entry)
+
+
+def is_transient(entry: Entry) -> bool:
+    """Whether it is memory that a program allocates for itself."""
+    return isinstance(entry, BufferEntry) and entry.memory == TRANSIENT
 
 
 def imported(value: Any, device: Any) -> Any:

@@ -109,17 +109,28 @@ class EventLike(Protocol):
     def label(self) -> str | None: ...
 
 
+DEVICE, HOST, TRANSIENT = "device", "host", "transient"
+"""Where the memory of a buffer is: on the device, page-locked on the host, or in what a program has for itself."""
+
+
 class BufferEntry(NamedTuple):
-    """A buffer as the commands know it; `size` in bytes."""
+    """A buffer as the commands know it.
+
+    Attributes:
+        size: bytes.
+        memory: `DEVICE`, `HOST` or `TRANSIENT`.
+    """
 
     id: int
     size: int
     label: str | None
+    memory: str = DEVICE
 
     @property
     def name(self) -> str:
         """For messages and exports."""
-        return f"buffer {self.id}" if self.label is None else f"`{visible(self.label)}`"
+        word = "" if self.memory == DEVICE else f"{self.memory} "
+        return f"{word}buffer {self.id}" if self.label is None else f"{word}`{visible(self.label)}`"
 
 
 class ExecutableEntry(NamedTuple):
@@ -148,6 +159,18 @@ class EventEntry(NamedTuple):
         return f"event {self.id}" if self.label is None else f"`{visible(self.label)}`"
 
 
+class FunctionEntry(NamedTuple):
+    """A function of the host as the commands know it; its label is the name that it has."""
+
+    id: int
+    label: str | None
+
+    @property
+    def name(self) -> str:
+        """For messages and exports."""
+        return f"function {self.id}" if self.label is None else f"function `{visible(self.label)}`"
+
+
 class RecordingEntry(NamedTuple):
     """A nested recording. Its commands use the ids of the table that this entry stands in."""
 
@@ -161,7 +184,9 @@ class RecordingEntry(NamedTuple):
         return f"recording {self.id}" if self.label is None else f"`{visible(self.label)}`"
 
 
-Entry = BufferEntry | ExecutableEntry | EventEntry | RecordingEntry
+BoundEntry = BufferEntry | ExecutableEntry | EventEntry | FunctionEntry
+"""Of what a live object stands for."""
+Entry = BufferEntry | ExecutableEntry | EventEntry | RecordingEntry | FunctionEntry
 
 
 @dataclass(frozen=True, eq=False)
@@ -176,6 +201,7 @@ class ResourceTable:
         bound: id -> the live object the recording was made with; empty for a recording that was loaded.
         events: id -> facts.
         recordings: id -> a nested recording. What it uses stands in this table too.
+        functions: id -> facts.
     """
 
     buffers: Mapping[int, BufferEntry] = field(default_factory=dict)
@@ -183,22 +209,24 @@ class ResourceTable:
     bound: Mapping[int, object] = field(default_factory=dict)
     events: Mapping[int, EventEntry] = field(default_factory=dict)
     recordings: Mapping[int, RecordingEntry] = field(default_factory=dict)
+    functions: Mapping[int, FunctionEntry] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        for name in ("buffers", "executables", "bound", "events", "recordings"):
+        for name in ("buffers", "executables", "bound", "events", "recordings", "functions"):
             object.__setattr__(self, name, MappingProxyType(dict(getattr(self, name))))
 
     def facts(self) -> tuple[object, ...]:
-        """What makes two tables stand for the same work: sizes and content, neither labels nor live objects."""
+        """What makes two tables stand for the same work: sizes, memory and content, neither labels nor live objects."""
         return (
-            tuple(sorted((entry.id, entry.size) for entry in self.buffers.values())),
+            tuple(sorted((entry.id, entry.size, entry.memory) for entry in self.buffers.values())),
             tuple(sorted((entry.id, entry.content_hash) for entry in self.executables.values())),
             tuple(sorted(self.events)),
             tuple((key, self.recordings[key].recording._content) for key in sorted(self.recordings)),
+            tuple(sorted(self.functions)),
         )
 
     def complete(self, replacements: Mapping[int | str, Any] | None = None) -> Mapping[int, object]:
-        """The live object for every id of a buffer, an executable or an event, for making a program.
+        """The live object for every id but those of transient buffers that nothing replaces, for making a program.
 
         Args:
             replacements: objects to use instead of the bound ones, by id or by label. A buffer must be a whole buffer
@@ -213,11 +241,14 @@ class ResourceTable:
         for key, value in (replacements or {}).items():
             objects[self.find(key)] = value
         for buffer in self.buffers.values():
-            _check_buffer(buffer, _present(objects, buffer))
+            if buffer.memory != TRANSIENT or buffer.id in objects:
+                _check_buffer(buffer, _present(objects, buffer))
         for executable in self.executables.values():
             _check_executable(executable, _present(objects, executable))
         for event in self.events.values():
             _check_event(event, _present(objects, event))
+        for function in self.functions.values():
+            _check_function(function, _present(objects, function))
         return objects
 
     def __getitem__(self, key: int | str) -> Any:
@@ -236,8 +267,8 @@ class ResourceTable:
             )
         return value
 
-    def _entry(self, id: int) -> BufferEntry | ExecutableEntry | EventEntry:
-        return self.buffers.get(id) or self.executables.get(id) or self.events[id]
+    def _entry(self, id: int) -> BoundEntry:
+        return self.buffers.get(id) or self.executables.get(id) or self.events.get(id) or self.functions[id]
 
     def find(self, key: int | str) -> int:
         """The id of the resource with this id or label.
@@ -246,10 +277,10 @@ class ResourceTable:
             NotFoundError: there is none.
             InvalidArgumentError: a label that names several.
         """
-        entries: list[BufferEntry | ExecutableEntry | EventEntry] = []
+        entries: list[BoundEntry] = []
         entries.extend(self.buffers.values())
         entries.extend(self.executables.values())
-        entries.extend(self.events.values())
+        entries.extend([*self.events.values(), *self.functions.values()])
         found = [entry.id for entry in entries if key == (entry.label if isinstance(key, str) else entry.id)]
         if len(found) > 1:
             raise InvalidArgumentError(
@@ -265,7 +296,7 @@ class ResourceTable:
         return found[0]
 
 
-def _present(objects: Mapping[int, object], entry: BufferEntry | ExecutableEntry | EventEntry) -> Any:
+def _present(objects: Mapping[int, object], entry: BoundEntry) -> Any:
     value = objects.get(entry.id)
     if value is None:
         raise NotFoundError(
@@ -308,4 +339,13 @@ def _check_event(entry: EventEntry, value: Any) -> None:
             f"resource {entry.id} of the recording, {entry.name}, is an event",
             found=type(value).__name__,
             allowed="an Event",
+        )
+
+
+def _check_function(entry: FunctionEntry, value: Any) -> None:
+    if not callable(value):
+        raise InvalidArgumentError(
+            f"resource {entry.id} of the recording, {entry.name}, is called",
+            found=type(value).__name__,
+            allowed="what can be called without arguments",
         )

@@ -99,7 +99,8 @@ class _Rewriter:
 
     def _dispatch(self, command: Any, changes: Changes) -> Made | None:
         maker = DispatchMaker(self._resources, self._table, self._limits)
-        return maker.make(*self._launch(command, changes))
+        made = maker.make(*self._launch(command, changes))
+        return made and maker.with_options(made, command.cooperative, command.priority)
 
     def _indirect(self, command: Any, changes: Changes) -> Made | None:
         maker = DispatchMaker(self._resources, self._table, self._limits)

@@ -87,7 +87,7 @@ class TransferMaker:
             )
         if size <= LONGEST_FILL:
             return self._fills[size], _pack_fill(word, data)
-        short = _shorter(data)
+        short = shorter(data)
         if short is None:
             return self._update(word, _repeated(places.location(word), data))
         return self._fills[len(short)], _pack_fill(word, short)
@@ -171,7 +171,7 @@ class TransferMaker:
         return 0 if place is None else self._resources.place(place)
 
 
-def _shorter(pattern: bytes) -> bytes | None:
+def shorter(pattern: bytes) -> bytes | None:
     """The pattern of 1, 2 or 4 bytes of which one of 8 or 16 bytes, which no memset node takes, may consist."""
     return next((pattern[:size] for size in (1, 2, 4) if pattern[:size] * (len(pattern) // size) == pattern), None)
 

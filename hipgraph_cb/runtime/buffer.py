@@ -202,10 +202,12 @@ class Buffer(Resource, ByteRange):
         size: bytes.
         label: the name that messages and exports show, or None.
         is_imported: whether another library owns the memory.
+        is_host: whether it is page-locked memory of the host.
     """
 
     kind = "buffer"
     is_imported = False
+    is_host = False
 
     def __init__(self, device: Device, size: int, address: int, label: str | None = None) -> None:
         self._device = device

@@ -27,6 +27,7 @@ from hipgraph_cb.runtime.array_creation import ArrayCreation
 from hipgraph_cb.runtime.buffer import Buffer, byte_count, host_bytes
 from hipgraph_cb.runtime.calls import Calls
 from hipgraph_cb.runtime.executable import Executable
+from hipgraph_cb.runtime.host_buffer import HostBuffer
 from hipgraph_cb.runtime.options import ProgramOptions
 
 if TYPE_CHECKING:
@@ -84,6 +85,21 @@ class Device(ArrayCreation):
         dlpack_export.sweep()  # what others have released makes room
         with self._in_call("allocate"):
             return self._allocate(size, label)
+
+    def host_buffer(self, size: int, label: str | None = None) -> HostBuffer:
+        """Page-locked memory of the host of `size` bytes, at least 1, which the device reads and writes in place.
+
+        Raises:
+            InvalidArgumentError: not a positive number of bytes.
+            ResourceExhaustedError: the host does not have that much left.
+        """
+        self._check_open("host_buffer")
+        text(label)
+        size = byte_count(size, "host_buffer", "size")
+        if size == 0:
+            raise InvalidArgumentError("host_buffer: a buffer needs at least one byte", found="0", allowed="1 or more")
+        with self._in_call("host_buffer"):
+            return self._host_buffer(size, label)
 
     def from_host(self, array: object, label: str | None = None) -> Buffer:
         """A new buffer with a copy of host data.
@@ -348,6 +364,9 @@ class Device(ArrayCreation):
 
     @abstractmethod
     def _allocate(self, size: int, label: str | None) -> Buffer: ...
+
+    def _host_buffer(self, size: int, label: str | None) -> HostBuffer:
+        raise UnimplementedError(f"host_buffer: the {self.backend} backend has no page-locked memory")
 
     def _import_stream(self) -> int | None:
         """The stream that a DLPack producer gets, to order its work before it."""

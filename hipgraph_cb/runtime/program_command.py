@@ -54,7 +54,7 @@ class ProgramCommand:
         Raises:
             InvalidArgumentError: an argument that its verb does not have, or refuses.
             OutOfRangeError: as the verb.
-            UnimplementedError: a command about events, or a nested recording.
+            UnimplementedError: a command about events, of rows, a host call, or a nested recording.
             HipError, HsaError: the runtime refused; everything stays as it was.
         """
         self.program._update_command(self.index, changes)

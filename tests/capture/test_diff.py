@@ -4,7 +4,7 @@ import difflib
 
 import pytest
 from support.captures import conformance, everything
-from support.fakes import FakeBuffer, FakeExecutable
+from support.fakes import FakeBuffer, FakeEvent, FakeExecutable
 from support.kernels import verified
 from support.random_recording import EVERYTHING, NoDevice, Writer
 
@@ -139,6 +139,22 @@ def test_dependencies_that_changed():
         "command 2, copy `x`[32:40], `y`[32:40] waits for 0 -> nothing"
     ]
     assert compare(step(), inferred(True)).barriers == ["ordered by barriers -> ordered by dependencies"]
+
+
+def test_commands_that_are_repeated_are_paired_once():
+    """Not a second time with one of those that stand further on."""
+    recording = step_of_repetitions()
+    assert compare(recording, step_of_repetitions()).is_empty
+    assert len(recording) == 24
+
+
+def step_of_repetitions():
+    event = FakeEvent()
+    with CommandBuffer() as cb:
+        for _ in range(12):
+            cb.signal_event(event)
+            cb.wait_events([event])
+    return cb.recording
 
 
 @pytest.mark.parametrize("seed", [*range(12), *[pytest.param(seed, marks=pytest.mark.long) for seed in range(12, 200)]])

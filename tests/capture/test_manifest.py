@@ -26,7 +26,7 @@ from hipgraph_cb.errors import (
     UnimplementedError,
 )
 from hipgraph_cb.recording.command_buffer import CommandBuffer
-from hipgraph_cb.recording.commands import Command, Range
+from hipgraph_cb.recording.commands import Command, Copy2D, Dispatch, Fill2D, HostCall, Range
 from hipgraph_cb.recording.commands.types import TYPES
 
 
@@ -54,7 +54,35 @@ def test_a_command_reads_as_it_was_written(command):
     blobs = Blobs()
     row = json.loads(json.dumps(write_command(command, blobs)))
     assert read_command(row, blobs, VERSION) == command
-    assert set(row) == {"kind", *command._fields}
+    assert set(row) == {"kind", *command._fields} - set(TYPES[type(command)].later)
+
+
+def test_a_field_that_came_later_is_there_only_where_it_says_something():
+    (plain,) = (command for command in everything() if type(command) is Dispatch)
+    blobs = Blobs()
+    row = write_command(plain._replace(cooperative=True, priority=-2), blobs)
+    assert (row["cooperative"], row["priority"]) == (True, -2)
+    assert read_command(row, blobs, VERSION) == plain._replace(cooperative=True, priority=-2)
+    for name, value in (("cooperative", False), ("priority", 0)):
+        with pytest.raises(InvalidArgumentError) as raised:
+            read_command({**write_command(plain, blobs), name: value}, blobs, VERSION)
+        assert raised.value.what == "a field says what is so without it"
+        assert raised.value.where == name
+    for name, value in (("cooperative", 1), ("priority", 1 << 31), ("priority", True)):
+        with pytest.raises(HipGraphError):
+            read_command({**write_command(plain, blobs), name: value}, blobs, VERSION)
+
+
+def test_version_1_has_neither_options_nor_commands_that_came_later():
+    blobs = Blobs()
+    for command in everything():
+        row = write_command(command, blobs)
+        if type(command) is Dispatch:
+            del row["numbers"]
+            row["priority"] = 1
+        if type(command) in (Dispatch, Copy2D, Fill2D, HostCall):
+            with pytest.raises(InvalidArgumentError):
+                read_command(row, blobs, 1)
 
 
 def test_a_type_of_command_that_the_format_does_not_know_is_refused_by_name(tmp_path):
@@ -144,16 +172,22 @@ def test_another_version_is_refused_before_anything_else_is_read(data):
         assert raised.value.allowed == "versions 1, 2"
 
 
-def test_a_file_of_the_first_version_is_read(data):
+def test_a_file_of_the_first_version_is_read(tmp_path):
     """It has neither numbers in slots nor names of slots."""
-    document, blobs = parts(data)
+    document, blobs = parts(saved(tmp_path, everything(version=1)))
     bodies = [document, *document["recordings"]]
     for body in bodies:
         assert body.pop("slot_names") == []
         for command in body["commands"]:
             assert command.pop("numbers", []) == []
     document["version"] = 1
-    assert read(pack(document, blobs)).recording == everything()
+    assert read(pack(document, blobs)).recording == everything(version=1)
+    for changed in ({"functions": [{"id": 99, "label": None}]}, {"buffers": [{"memory": "host"}]}):
+        rows = [{**document["buffers"][0], **row} for row in changed.get("buffers", ())]
+        later = {**document, **changed, **({"buffers": [*rows, *document["buffers"][1:]]} if rows else {})}
+        with pytest.raises(InvalidArgumentError) as raised:
+            read(pack(later, blobs))
+        assert raised.value.what == "an object of the manifest has other fields than its version of the format"
 
 
 @pytest.mark.parametrize(

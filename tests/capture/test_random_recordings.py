@@ -41,7 +41,7 @@ def test_the_file_replays_on_both_backends_to_the_bytes_that_the_recording_leave
     recording = Writer(seed, maker, executable, EVERYTHING).recording()
     given = contents(seed)
     slots = [maker.from_host(each) for each in given[:SLOTS]]
-    for id in recording.resources.buffers:
+    for id in recording.snapshot():
         recording.resources[id].write(given[SLOTS + id % 5])
     stored = {**recording.snapshot(), **{Slot(index): given[index] for index, _ in enumerate(recording.slots)}}
     with maker.program(recording) as program:

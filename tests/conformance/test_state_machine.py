@@ -14,6 +14,8 @@ from hipgraph_cb.errors import FailedPreconditionError, HipGraphError
 SIZE = 96
 BUFFERS = 4
 NUMBERS = 64
+HOST = BUFFERS - 1
+"""The one that is in memory of the host."""
 which = st.integers(0, BUFFERS - 1)
 offsets = st.integers(0, SIZE)
 lengths = st.integers(0, 40)
@@ -23,15 +25,18 @@ words = st.integers(0, 1000)
 class Command:
     """One accepted call: how to make it, which bytes it reads and writes, what it does to the model.
 
-    `change` gives a command of a program other arguments, and returns what it does to the model then.
+    Attributes:
+        change: gives a command of a program other arguments, and returns what it does to the model then; or None.
+        count: how many commands it is.
     """
 
-    def __init__(self, call, reads, writes, effect, change=None):
+    def __init__(self, call, reads, writes, effect, change, count):
         self.call = call
         self.reads = reads
         self.writes = writes
         self.effect = effect
         self.change = change
+        self.count = count
 
 
 def span(buffer, offset, length):
@@ -75,6 +80,100 @@ class Machine(RuleBasedStateMachine):
             span(into, offset, length),
             effect,
         )
+
+    @rule(
+        source=which,
+        into=which,
+        start=offsets,
+        offset=offsets,
+        shape=st.tuples(st.integers(0, 12), st.integers(0, 4)),
+        pitches=st.tuples(st.integers(0, 20), st.integers(0, 20)),
+    )
+    def copy_rows(self, source, into, start, offset, shape, pitches):
+        width, height = shape
+        rows = [
+            [where + row * pitch + byte for row in range(height) for byte in range(width)]
+            for where, pitch in zip((start, offset), pitches, strict=True)
+        ]
+
+        def call(cb, places):
+            cb.copy_buffer_2d(
+                places[source],
+                places[into],
+                width=width,
+                height=height,
+                source_pitch=pitches[0],
+                target_pitch=pitches[1],
+                source_offset=start,
+                target_offset=offset,
+            )
+
+        def effect(model):
+            model[into][rows[1]] = model[source][rows[0]].copy()
+
+        fits = min(pitches) >= width and max(map(max, rows), default=0) < SIZE if width and height else True
+        if fits and width and height and source == into:
+            stretches = [range(each[0], each[-1] + 1) for each in rows]
+            is_apart = set(rows[0]).isdisjoint(rows[1]) if pitches[0] == pitches[1] else False
+            fits = is_apart or set(stretches[0]).isdisjoint(stretches[1])
+        touched = [{(buffer, byte) for byte in each} for buffer, each in zip((source, into), rows, strict=True)]
+        self.add(call, fits, *touched, effect)
+
+    @rule(
+        into=which,
+        offset=offsets,
+        shape=st.tuples(st.integers(0, 12), st.integers(0, 4)),
+        pitch=st.integers(0, 20),
+        size=st.sampled_from([1, 2, 4]),
+        seed=words,
+    )
+    def fill_rows(self, into, offset, shape, pitch, size, seed):
+        width, height = shape
+        pattern = (np.arange(size) * 53 + seed).astype(np.uint8).tobytes()
+        rows = [offset + row * pitch + byte for row in range(height) for byte in range(width)]
+
+        def call(cb, places):
+            cb.fill_buffer_2d(places[into], pattern, width=width, height=height, pitch=pitch, offset=offset)
+
+        def effect(model):
+            model[into][rows] = np.frombuffer(pattern * (width // size) * height, np.uint8)
+
+        is_whole = not (offset % size or width % size or (height > 1 and pitch % size))
+        fits = pitch >= width and max(rows, default=0) < SIZE and is_whole if width and height else True
+        self.add(call, fits, set(), {(into, byte) for byte in rows}, effect)
+
+    @rule(offset=st.integers(0, SIZE - 8), add=st.integers(1, 255))
+    def host_call(self, offset, add):
+        """Of a function that changes bytes of the buffer in memory of the host."""
+
+        def call(cb, places):
+            array = self.host.array[offset : offset + 8]
+
+            def function():
+                array[:] += np.uint8(add)
+
+            touched = [part(places[HOST], offset, 8)]
+            cb.host_call(function, reads=touched, writes=touched)
+
+        def effect(model):
+            model[HOST][offset : offset + 8] += np.uint8(add)
+
+        self.add(call, True, span(HOST, offset, 8), span(HOST, offset, 8), effect)
+
+    @rule(source=which, into=which, start=st.integers(0, 5), offset=st.integers(0, 5))
+    def through_transient(self, source, into, start, offset):
+        start, offset = 16 * start, 16 * offset
+
+        def call(cb, places):
+            transient = cb.transient(32)
+            cb.copy_buffer(part(places[source], start), transient.view(8, 16))
+            cb.execution_barrier()
+            cb.copy_buffer(transient.view(8, 16), part(places[into], offset))
+
+        def effect(model):
+            model[into][offset : offset + 16] = model[source][start : start + 16].copy()
+
+        self.add(call, True, span(source, start, 16), span(into, offset, 16), effect, count=2)
 
     @rule(source=which, into=which, start=offsets, offset=offsets, length=lengths)
     def copy(self, source, into, start, offset, length):
@@ -175,11 +274,11 @@ class Machine(RuleBasedStateMachine):
     def barrier(self):
         self.calls.append("barrier")
 
-    def add(self, call, fits, reads, writes, effect, change=None):
+    def add(self, call, fits, reads, writes, effect, change=None, count=1):
         if not fits:
             self.calls.append(call)
         elif writes:
-            self.calls.append(Command(call, reads, writes, effect, change))
+            self.calls.append(Command(call, reads, writes, effect, change, count))
 
     def teardown(self):
         commands = [call for call in self.calls if isinstance(call, Command)]
@@ -198,7 +297,7 @@ class Machine(RuleBasedStateMachine):
                 self.check(cb, places, altered, mode, None, (options, slots, mode, self.altered))
             if slots:
                 cb.program.update(cb.recording)
-                for index in range(len(commands)):
+                for index in range(len(cb.recording)):
                     cb.program[index].enabled = True
                 self.check(cb, places, effects, "graph", bindings, (options, slots, "updated"))
             cb.program.close()
@@ -206,12 +305,17 @@ class Machine(RuleBasedStateMachine):
     def alter_program(self, program, commands, effects):
         """Alter what is to be altered; returns what the commands do then."""
         altered = list(effects)
-        for index, seed in sorted(self.altered.items()):
-            if index < len(commands) and seed is None:
-                program[index].enabled = False
-                altered[index] = lambda model: None
-            elif index < len(commands) and commands[index].change is not None:
-                altered[index] = commands[index].change(program[index], seed)
+        firsts = np.cumsum([0, *(command.count for command in commands)]).tolist()
+        for position, seed in sorted(self.altered.items()):
+            if position >= len(commands):
+                continue
+            command, parts = commands[position], range(firsts[position], firsts[position + 1])
+            if seed is None:
+                for index in parts:
+                    program[index].enabled = False
+                altered[position] = lambda model: None
+            elif command.change is not None:
+                altered[position] = command.change(program[parts[0]], seed)
         return altered
 
     def check(self, cb, places, effects, mode, bindings, case):
@@ -234,7 +338,8 @@ class Machine(RuleBasedStateMachine):
 
     def record(self, slots, **options):
         """The calls on new buffers, with the barriers that explicit dependencies need."""
-        buffers = [self.device.allocate(SIZE) for _ in range(BUFFERS)]
+        self.host = self.device.host_buffer(SIZE)
+        buffers = [*(self.device.allocate(SIZE) for _ in range(BUFFERS - 1)), self.host]
         places = [Slot(index, 0, SIZE) for index in range(BUFFERS)] if slots else buffers
         cb = self.device.command_buffer(binding_capacity=BUFFERS + NUMBERS, **options)
         with pytest.raises(FailedPreconditionError):
@@ -251,7 +356,7 @@ class Machine(RuleBasedStateMachine):
                     cb.execution_barrier()
                     read, written = set(), set()
                 call.call(cb, places)
-                read, written, commands = read | call.reads, written | call.writes, commands + 1
+                read, written, commands = read | call.reads, written | call.writes, commands + call.count
             else:
                 with pytest.raises(HipGraphError):
                     call(cb, places)
@@ -260,8 +365,8 @@ class Machine(RuleBasedStateMachine):
         return cb, buffers
 
 
-def part(place, offset):
-    return Slot(place.index, offset, 16) if isinstance(place, Slot) else place.view(offset, 16)
+def part(place, offset, length=16):
+    return Slot(place.index, offset, length) if isinstance(place, Slot) else place.view(offset, length)
 
 
 def test_random_recordings_leave_the_bytes_of_the_model(device, kernels):

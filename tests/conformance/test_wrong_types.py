@@ -68,13 +68,15 @@ def public_methods(value):
 def calls(method):
     """Every wrong value for all that must be given, then for each that may be."""
     parameters = inspect.signature(method).parameters.values()
-    needed = [each.name for each in parameters if each.default is each.empty and each.kind is not each.VAR_KEYWORD]
+    needed = [each for each in parameters if each.default is each.empty and each.kind is not each.VAR_KEYWORD]
+    names = [each.name for each in needed if each.kind is each.KEYWORD_ONLY]
     for value in [*VALUES, OddDevice()]:
-        yield [value] * len(needed), {}
+        positional, named = [value] * (len(needed) - len(names)), dict.fromkeys(names, value)
+        yield positional, named
         for each in parameters:
             is_judge = each.name == "check" and callable(value)  # whose own errors are the caller's
             if each.default is not each.empty and not is_judge:
-                yield [value] * len(needed), {each.name: value}
+                yield positional, {**named, each.name: value}
 
 
 def objects(device, kernels):

@@ -16,13 +16,14 @@ def test_the_whole_object_of_a_small_recording():
         "label": "step",
         "binding_capacity": 2,
         "buffers": [
-            {"id": 0, "size": 64, "label": "y"},
-            {"id": 1, "size": 64, "label": "x"},
-            {"id": 3, "size": 64, "label": None},
+            {"id": 0, "size": 64, "label": "y", "memory": "device"},
+            {"id": 1, "size": 64, "label": "x", "memory": "device"},
+            {"id": 3, "size": 64, "label": None, "memory": "device"},
         ],
         "executables": [{"id": 2, "label": None, "sha256": recording.resources.executables[2].content_hash}],
         "events": [],
         "recordings": [],
+        "functions": [],
         "commands": [
             {
                 "kind": "fill",
@@ -51,6 +52,8 @@ def test_the_whole_object_of_a_small_recording():
                 ],
                 "accesses": [],
                 "numbers": [],
+                "cooperative": False,
+                "priority": 0,
                 "arguments": ["y: float* = `y`[0:64]", "x: float* = slot 1[16:]", "a: float = 2.5", "n: uint = 7"],
             },
             {

@@ -35,8 +35,8 @@ def test_the_whole_scenario_gives_everything_back(counting, code_object):
 def test_events_nested_recordings_and_parts_give_everything_back(counting, code_object):
     calls = calls_of(counting, code_object, SCENARIOS["parts and events"])
     assert counting.live == {}
-    nodes = {"hipGraphAddEventRecordNode", "hipGraphAddEventWaitNode"}
-    launches = {"hipEventRecord", "hipStreamWaitEvent", "hipModuleLaunchKernel"}
+    nodes = {"hipGraphAddEventRecordNode", "hipGraphAddEventWaitNode", "hipGraphAddHostNode"}
+    launches = {"hipEventRecord", "hipStreamWaitEvent", "hipModuleLaunchKernel", "hipLaunchHostFunc"}
     assert nodes | launches <= set(calls)
     assert "hipGraphAddChildGraphNode" not in calls
 

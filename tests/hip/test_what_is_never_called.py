@@ -18,7 +18,6 @@ NEVER = {
     "hipDrvGraphAddMemsetNode",
     "hipGraphAddMemAllocNode",
     "hipGraphAddMemFreeNode",
-    "hipGraphAddHostNode",
     "hipMemset2DAsync",
 }
 

@@ -8,6 +8,7 @@ from support.virtual_gpu import VirtualGpu
 
 from hipgraph_cb.abi.hsa.aql import BARRIER_AND, KERNEL_DISPATCH
 from hipgraph_cb.backend.blits import KERNELS, SHORT, WORKGROUP_SIZE, copy, fill, quickest_fill
+from hipgraph_cb.backend.row_blits import ROW_KERNELS, copy_rows, fill_rows
 from hipgraph_cb.code_object.target_id import TargetId
 from hipgraph_cb.code_object.verify import verify
 from hipgraph_cb.errors import UnavailableError
@@ -15,6 +16,7 @@ from hipgraph_cb.hsa import lowering
 from hipgraph_cb.hsa.blits import blits_for
 from hipgraph_cb.hsa.packets import BODY, DISPATCH_PACKET, header_word
 from hipgraph_cb.hsa.template_writer import UNIT
+from hipgraph_cb.recording.commands import Copy2D, Fill2D, Range
 from hipgraph_cb.virtual.dispatch import execute
 from hipgraph_cb.virtual.launch import Launch
 
@@ -117,6 +119,32 @@ def test_what_one_round_of_work_items_does_not_do_goes_to_the_general_kernel(tar
     assert (blit.kernel, blit.lanes <= most) == (kernel, True)
 
 
+NOWHERE = Range(0, 0, 1)
+
+
+@pytest.mark.parametrize("width", [1, 3, 4, 12, 16, 32, 48])
+def test_a_copy_of_rows_moves_them_and_no_others_however_many_work_items_do_it(gpu, memory, width):
+    for pitch, offset, most in itertools.product((width, width + 1, 64), (0, 4, 5, 16), (64, 128, 4096)):
+        source, given = memory(4)
+        target, before = memory(5)
+        height = (ROOM - offset - width) // pitch + 1 if pitch * 5 > ROOM else 5
+        run(gpu, copy_rows(target + offset, source, Copy2D(NOWHERE, NOWHERE, pitch, pitch, width, height), most))
+        rows = np.arange(height)[:, None] * pitch + np.arange(width)
+        before[rows + offset] = given[rows]
+        np.testing.assert_array_equal(gpu.read(target, ROOM, np.uint8), before)
+
+
+@pytest.mark.parametrize("pattern", [b"\x5a", b"\x01\x02", b"\x01\x02\x03\x04"])
+def test_a_fill_of_rows_begins_each_with_its_pattern(gpu, memory, pattern):
+    for width, pitch, offset in itertools.product((4, 16, 20, 64), (64, 76), (0, 4, 16, 1, 2)):
+        target, before = memory(6)
+        run(gpu, fill_rows(target + offset, Fill2D(NOWHERE, pattern, pitch, width, 4), 64))
+        before[np.arange(4)[:, None] * pitch + np.arange(width) + offset] = np.frombuffer(
+            (pattern * width)[:width], np.uint8
+        )
+        np.testing.assert_array_equal(gpu.read(target, ROOM, np.uint8), before)
+
+
 @pytest.mark.parametrize(
     ("apart", "kernel"), [(0, "copy_16"), (16, "copy_16"), (8, "copy_8"), (4, "copy_4"), (6, "copy_2"), (3, "copy_1")]
 )
@@ -177,12 +205,15 @@ def test_every_code_object_takes_the_arguments_that_are_passed(file):
     exports = verify(file.read_bytes()).exports
     general = ["copy_1", "copy_16", "copy_2", "copy_4", "copy_8", "fill"]
     once = ["copy_once_16", "copy_once_4", "fill_once_16", "fill_once_4"]
-    assert sorted(exports) == sorted([*general, *once, "patch"])
+    assert sorted(exports) == sorted([*general, *once, *ROW_KERNELS, "patch"])
     layouts = {name: [(row.offset, row.size) for row in export.parameters] for name, export in exports.items()}
     copy_layout = [(0, 8), (8, 8), (16, 8), (24, 4), (28, 4), (32, 4)]
     assert all(layouts[name] == copy_layout for name in general[:-1])
     assert layouts["copy_once_4"] == layouts["copy_once_16"] == [(0, 8), (8, 8), (16, 4)]
     assert layouts["fill_once_4"] == layouts["fill_once_16"] == [(0, 8), (8, 4), (12, 4)]
+    row_layouts = {"copy": [*((8 * place, 8) for place in range(6)), (48, 4), (52, 4)]}
+    row_layouts["fill"] = [*((8 * place, 8) for place in range(4)), (32, 4), (36, 4), (40, 4)]
+    assert all(layouts[name] == row_layouts[name.split("_")[0]] for name in ROW_KERNELS)
     assert layouts["fill"] == [(0, 8), (8, 8), (16, 4), (20, 4), (24, 4), (28, 4)]
     addresses = [(lowering.PATCH_COUNTS, 8), (lowering.PATCH_PACKET, 8), (lowering.PATCH_KERNARGS, 8)]
     halves = [(offset, 2) for offset in range(28, 40, 2)]

@@ -259,3 +259,21 @@ def test_only_a_last_layer_wider_than_one_ends_with_a_packet_of_its_own(desk, wi
 def test_an_empty_recording_is_no_packet(desk):
     template, payload = desk.lower(record(lambda cb: None))
     assert (len(template.packets), len(template.words), template.kernargs, payload) == (0, 0, b"", b"")
+
+
+def test_a_host_call_is_shown_what_was_written_and_shows_what_it_writes(desk):
+    x, y = buffers(16, 16)
+
+    def commands(cb):
+        cb.dispatch(desk["negate"], 1, args=[x, y])
+        cb.execution_barrier()
+        cb.host_call(print)
+        cb.execution_barrier()
+        cb.dispatch(desk["twice"], 1, args=[y, x])
+
+    assert desk.stream(record(commands)) == [
+        "dispatch acquire=system release=agent: negate 4x1x1",
+        "barrier-and barrier acquire=agent release=system",
+        "barrier-and acquire=system release=agent",
+        "dispatch barrier acquire=agent release=system: twice 4x1x1",
+    ]

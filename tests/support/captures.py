@@ -21,8 +21,8 @@ def conformance():
     return FakeExecutable(verified("conformance/conformance.gfx942.hsaco"), label="conformance")
 
 
-def everything():
-    """A recording with every type of command, slots, groups, events and a nested recording."""
+def everything(version=2):
+    """A recording with every type of command of a version, slots, groups, events and a nested recording."""
     kernels = conformance()
     x, y, z = FakeBuffer(256, "x"), FakeBuffer(256, "y"), FakeBuffer(64)
     event = FakeEvent("ready")
@@ -43,6 +43,10 @@ def everything():
         cb.wait_events([event], label="wait")
         cb.reset_event(event)
         cb.execute_commands(inner.recording, bindings=[z])
+        if version > 1:
+            cb.copy_buffer_2d(x, y, width=3, height=2, source_pitch=16, target_pitch=9)
+            cb.fill_buffer_2d(z, 5, width=8, height=2, pitch=12)
+            cb.host_call(print, reads=[x], label="call")
     return cb.recording
 
 

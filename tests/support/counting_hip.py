@@ -14,15 +14,18 @@ GARBAGE = 0xBADBADBADBAD
 
 MAKES = {
     "hipMalloc": "allocation",
+    "hipHostMalloc": "host memory",
     "hipStreamCreateWithFlags": "stream",
     "hipModuleLoadData": "module",
     "hipGraphCreate": "graph",
     "hipGraphInstantiate": "executable graph",
+    "hipGraphInstantiateWithFlags": "executable graph",
     "hipEventCreate": "event",
     "hipEventCreateWithFlags": "event",
 }
 GIVES_BACK = {
     "hipFree": "allocation",
+    "hipHostFree": "host memory",
     "hipStreamDestroy": "stream",
     "hipModuleUnload": "module",
     "hipGraphDestroy": "graph",
@@ -36,6 +39,7 @@ def out_values(name):
     if name in ("hipGraphInstantiate", "hipMemGetAddressRange"):
         return 3 if name == "hipGraphInstantiate" else 2
     single = {*MAKES, "hipEventElapsedTime", "hipModuleGetFunction"}
+    single.add("hipModuleOccupancyMaxActiveBlocksPerMultiprocessor")
     return int(name in single or name.startswith(("hipGraphAdd", "hipGet")))
 
 
@@ -120,11 +124,17 @@ class CountingHip(dict):
         return SUCCESS, 0.001
 
     def hipMalloc(self, size):  # noqa: N802
+        return SUCCESS, self._allocate(size, "allocation")
+
+    def hipHostMalloc(self, size, _flags):  # noqa: N802
+        return SUCCESS, self._allocate(size, "host memory")
+
+    def _allocate(self, size, kind):
         memory = (ctypes.c_ubyte * size)()
         address = ctypes.addressof(memory)
         self._memory[address] = memory
-        self.live[address] = "allocation"
-        return SUCCESS, address
+        self.live[address] = kind
+        return address
 
     def hipMemcpy(self, target, source, count, _kind):  # noqa: N802
         ctypes.memmove(target, source, count)
@@ -138,6 +148,9 @@ class CountingHip(dict):
             if start <= address < start + len(memory):
                 return SUCCESS, start, len(memory)
         return hip.hipError_t.hipErrorInvalidValue, GARBAGE, GARBAGE
+
+    def hipModuleOccupancyMaxActiveBlocksPerMultiprocessor(self, *_):  # noqa: N802
+        return SUCCESS, 8
 
     def hipStreamQuery(self, _stream):  # noqa: N802
         return (hip.hipError_t.hipErrorNotReady if self.busy else SUCCESS,)

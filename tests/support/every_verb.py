@@ -5,10 +5,11 @@ from hipgraph_cb import Slot
 RELEASES = {
     "hip": {
         "hipFree": ("hipMalloc",),
+        "hipHostFree": ("hipHostMalloc",),
         "hipStreamDestroy": ("hipStreamCreateWithFlags",),
         "hipModuleUnload": ("hipModuleLoadData",),
         "hipGraphDestroy": ("hipGraphCreate",),
-        "hipGraphExecDestroy": ("hipGraphInstantiate",),
+        "hipGraphExecDestroy": ("hipGraphInstantiate", "hipGraphInstantiateWithFlags"),
         "hipEventDestroy": ("hipEventCreate", "hipEventCreateWithFlags"),
     },
     "hsa": {
@@ -50,6 +51,8 @@ def every_verb(open_device, code_object):
             slots.replay(bindings=[buffer], mode=mode)
             device.synchronize()  # else it is a matter of time which calls the next replay makes
         _with_memory_of_others(device, x)
+        _with_memory_of_the_host(device)
+        _with_options(device, executable["nothing"])
         return z.to_host()
 
 
@@ -64,8 +67,36 @@ def _with_memory_of_others(device, theirs):
         device.synchronize()
 
 
+def _with_memory_of_the_host(device):
+    """A host buffer that is copied to and from, also by rows, and a transient buffer."""
+    host, z = device.host_buffer(64, "host"), device.allocate(64)
+    host.array[:] = 7
+    with device.command_buffer(label="host", binding_capacity=1) as cb:
+        cb.copy_buffer(host, z)
+        cb.execution_barrier()
+        cb.copy_buffer(z, Slot(0, 0, 64))
+        cb.execution_barrier()
+        cb.copy_buffer_2d(Slot(0), z, width=4, height=2, source_pitch=8)
+        cb.fill_buffer_2d(Slot(0, 32), 1, width=4, height=2, pitch=8)
+        cb.execution_barrier()
+        cb.copy_buffer(z, cb.transient(64, "t"))
+    for mode in ("graph", "stream"):
+        cb.replay(bindings=[host], mode=mode)
+        device.synchronize()
+
+
+def _with_options(device, kernel):
+    """Dispatches with options; cooperative ones where the backend takes them."""
+    with device.command_buffer(label="options") as cb:
+        cb.dispatch(kernel, 1, args=[], priority=1)
+        cb.dispatch(kernel, 1, args=[], cooperative=device.backend == "hip")
+    for mode in ("graph", "stream"):
+        cb.replay(mode=mode)
+        device.synchronize()
+
+
 def parts_and_events(open_device, code_object):
-    """Events, nested recordings and indirect dispatches, in graphs and call by call, rebound and launched in parts."""
+    """Events, nested recordings, indirect dispatches, host calls: in graphs, call by call, rebound, in parts."""
     with open_device() as device:
         w, x, y, z = (device.from_host(bytes(64)) for _ in range(4))
         counts = device.from_host(b"".join(count.to_bytes(4, "little") for count in (2, 1, 1)))
@@ -85,6 +116,7 @@ def parts_and_events(open_device, code_object):
             outer.wait_events([event])
             outer.reset_event(event)
             outer.copy_buffer(Slot(0, 0, 16), z.view(16, 16))
+            outer.host_call(lambda: None)
         first.replay()
         with device.command_buffer(label="joined", join="kernel") as joined:
             joined.fill_buffer(w, 1)

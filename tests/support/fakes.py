@@ -24,6 +24,7 @@ class FakeBuffer:
     device: Any = None
     closed: bool = False
     offset: int = 0
+    is_host: bool = False
 
     @property
     def buffer(self) -> FakeBuffer:

@@ -14,7 +14,7 @@ SIZE = 256
 BUFFERS = 5
 SLOTS = 2
 
-MOVES = ("fill", "update", "copy", "scale", "saxpby", "sum", "nothing")
+MOVES = ("fill", "update", "copy", "fill_rows", "copy_rows", "through", "scale", "saxpby", "sum", "nothing")
 EVERYTHING = (*MOVES, "indirect", "nested", "signal", "wait", "reset")
 
 
@@ -24,6 +24,10 @@ class NoDevice:
     @staticmethod
     def allocate(size, label):
         return FakeBuffer(size, label)
+
+    @staticmethod
+    def host_buffer(size, label):
+        return FakeBuffer(size, label, is_host=True)
 
     @staticmethod
     def event(label):
@@ -49,8 +53,8 @@ class Writer:
         self.kernels = kernels
         self.kinds = kinds
         self.depth = depth
-        labels = [None, "x", "y", "naïve \ud800\n", "z"]
-        self.buffers = [device.allocate(SIZE, label) for label in labels]
+        labels = [None, "x", "y", "naïve \ud800\n"]
+        self.buffers = [*(device.allocate(SIZE, label) for label in labels), device.host_buffer(SIZE, "z")]
         labels = ("ready", None) if "signal" in kinds else ()
         self.events = [device.event(label) for label in labels]
         self.with_slots = self.random.random() < 0.5
@@ -116,6 +120,32 @@ class Writer:
         length = 16 * self.random.randint(1, 4)
         self.cb.copy_buffer(self.part(source, length), self.part(target, length), label=label)
 
+    def fill_rows(self, label):
+        (target,) = self.take(1)
+        pitch = 4 * self.random.randint(2, 8)
+        shape = {"width": 4 * self.random.randint(1, pitch // 4), "height": self.random.randint(1, 3), "pitch": pitch}
+        self.cb.fill_buffer_2d(self.part(target, 96), self.random.randrange(1 << 32), label=label, **shape)
+
+    def copy_rows(self, label):
+        source, target = (self.part(place, 96) for place in self.take(2))
+        width = self.random.randint(1, 24)
+        pitches = {f"{end}_pitch": self.random.randint(width, 32) for end in ("source", "target")}
+        self.cb.copy_buffer_2d(source, target, width=width, height=3, label=label, **pitches)
+
+    def through(self, label):
+        """A copy that goes through a transient buffer."""
+        source, target = (self.part(place, 32) for place in self.take(2))
+        transient = self.cb.transient(64, label)
+        self.cb.copy_buffer(source, transient.view(16, 32), label=label)
+        self.barrier()
+        self.cb.copy_buffer(transient.view(16, 32), target)
+        self.barrier()
+
+    def call(self, label):
+        """Of a function of the host; not among what files and replays are tried with, for it needs a function."""
+        (source,) = self.take(1)
+        self.cb.host_call(print, reads=[self.part(source, 16)], label=label)
+
     def scale(self, label):
         source, target = (self.part(place, 16) for place in self.take(2))
         constants = [self.random.randrange(1 << 32), self.random.randrange(1 << 32)]
@@ -133,7 +163,8 @@ class Writer:
         self.cb.dispatch(self.kernels["sum"], 1, args=[self.part(source, 64), self.part(target, 16), 16], label=label)
 
     def nothing(self, label):
-        self.cb.dispatch(self.kernels["nothing"], (1, self.random.randint(1, 3)), args=[], label=label)
+        count, priority = (1, self.random.randint(1, 3)), self.random.choice([0, 0, -2, 5])
+        self.cb.dispatch(self.kernels["nothing"], count, args=[], priority=priority, label=label)
 
     def indirect(self, label):
         counts, source, target = self.take(3)

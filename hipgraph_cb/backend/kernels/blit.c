@@ -1,4 +1,5 @@
-// Our own kernels: fills (for HIP too, where they are asked for), copies, and the patch in front of an indirect dispatch.
+// Our own kernels: fills (for HIP too, where they are asked for), copies, both of rows (for HIP too), and the patch in
+// front of an indirect dispatch.
 // Plain C, built by `make fixtures` as provenance.json says. No hidden arguments are used.
 typedef unsigned char u8;
 typedef unsigned short u16;
@@ -77,6 +78,44 @@ KERNEL void fill_once_16(GLOBAL u32x4 *target, u32 last, u32 word) {
   u32x4 words = {word, word, word, word};
   target[element(last)] = words;
 }
+
+// Goes over `rows` rows of `columns` elements, one element in a step. The next one of a work-item is as many elements on
+// as there are work-items: `row_step` rows and `column_step` columns.
+#define ROWS(statement)                                                                                         \
+  u32 item = (u32)work_item();                                                                                  \
+  u32 row_of_item = item < columns ? 0 : item / (u32)columns;                                                   \
+  u64 row = row_of_item, column = item - row_of_item * (u32)columns;                                            \
+  while (row < rows) {                                                                                          \
+    statement;                                                                                                  \
+    column += column_step;                                                                                      \
+    row += row_step;                                                                                            \
+    if (column >= columns) {                                                                                    \
+      column -= columns;                                                                                        \
+      row += 1;                                                                                                 \
+    }                                                                                                           \
+  }
+
+#define COPY_ROWS(name, type)                                                                                   \
+  KERNEL void name(GLOBAL u8 *target, GLOBAL const u8 *source, u64 target_pitch, u64 source_pitch, u64 columns, \
+                   u64 rows, u32 row_step, u32 column_step) {                                                   \
+    ROWS(((GLOBAL type *)(target + row * target_pitch))[column] =                                               \
+             ((GLOBAL const type *)(source + row * source_pitch))[column])                                      \
+  }
+
+COPY_ROWS(copy_rows_1, u8)
+COPY_ROWS(copy_rows_4, u32)
+COPY_ROWS(copy_rows_16, u32x4)
+
+// `value` makes the element of the pattern, which each row begins with.
+#define FILL_ROWS(name, type, value)                                                                            \
+  KERNEL void name(GLOBAL u8 *target, u64 pitch, u64 columns, u64 rows, u32 word, u32 row_step, u32 column_step) { \
+    u32x4 words = {word, word, word, word};                                                                     \
+    ROWS(((GLOBAL type *)(target + row * pitch))[column] = value)                                               \
+  }
+
+FILL_ROWS(fill_rows_1, u8, (u8)(words.x >> 8 * (column & 3)))
+FILL_ROWS(fill_rows_4, u32, words.x)
+FILL_ROWS(fill_rows_16, u32x4, words)
 
 // Runs as one work-item in front of a dispatch whose packet is not published yet. Reads three workgroup counts, writes
 // the grid into the packet and the counts into the hidden arguments that `hidden` places (0xffff: there is none), then

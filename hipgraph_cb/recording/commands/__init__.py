@@ -7,10 +7,13 @@ A command names memory as `(resource id, offset, length)` or as a slot of the bi
 from __future__ import annotations
 
 from hipgraph_cb.recording.commands.copy import Copy
+from hipgraph_cb.recording.commands.copy_2d import Copy2D
 from hipgraph_cb.recording.commands.dispatch import Dispatch, DispatchIndirect, KernelLaunch
 from hipgraph_cb.recording.commands.events import ResetEvent, SignalEvent, WaitEvents
 from hipgraph_cb.recording.commands.execute import ExecuteCommands
 from hipgraph_cb.recording.commands.fill import Fill
+from hipgraph_cb.recording.commands.fill_2d import Fill2D
+from hipgraph_cb.recording.commands.host_call import HostCall
 from hipgraph_cb.recording.commands.places import (
     Access,
     Constant,
@@ -26,7 +29,20 @@ from hipgraph_cb.recording.commands.types import type_of
 from hipgraph_cb.recording.commands.update import Update
 from hipgraph_cb.recording.workgroups import Dimensions
 
-Command = Fill | Update | Copy | Dispatch | DispatchIndirect | ExecuteCommands | SignalEvent | ResetEvent | WaitEvents
+Command = (
+    Fill
+    | Fill2D
+    | Update
+    | Copy
+    | Copy2D
+    | Dispatch
+    | DispatchIndirect
+    | ExecuteCommands
+    | HostCall
+    | SignalEvent
+    | ResetEvent
+    | WaitEvents
+)
 
 
 def content(command: Command) -> tuple[object, ...]:
@@ -39,11 +55,14 @@ __all__ = [
     "Command",
     "Constant",
     "Copy",
+    "Copy2D",
     "Dimensions",
     "Dispatch",
     "DispatchIndirect",
     "ExecuteCommands",
     "Fill",
+    "Fill2D",
+    "HostCall",
     "KernelLaunch",
     "Location",
     "Number",

@@ -15,10 +15,12 @@ from hipgraph_cb.recording.commands.fields import (
     COUNTS,
     DIMENSIONS,
     EXECUTABLE,
+    FLAG,
     LABEL,
     NUMBERS,
     PLACE,
     POINTERS,
+    PRIORITY,
     TEXT,
 )
 from hipgraph_cb.recording.commands.places import (
@@ -33,6 +35,7 @@ from hipgraph_cb.recording.commands.places import (
 )
 from hipgraph_cb.recording.commands.types import CommandType, NumberUse, register
 from hipgraph_cb.recording.commands.values import data
+from hipgraph_cb.recording.launch_options import LaunchOptions, check_known_shape, checked_options
 from hipgraph_cb.recording.number_types import NUMBER_TYPES
 from hipgraph_cb.recording.workgroups import Dimensions, check_grid
 
@@ -61,6 +64,8 @@ class Dispatch(NamedTuple):
         pointers: `(offset in the kernarg block, what its address is to be)`; null pointers are not listed.
         accesses: what the caller declares: `(place, whether it is read, whether it is written)`.
         numbers: `(offset in the kernarg block, the number in a slot)`, ascending.
+        cooperative: whether all workgroups have to be resident at once.
+        priority: a hint; lower numbers go first.
         label: the caller's name for this dispatch.
     """
 
@@ -73,6 +78,8 @@ class Dispatch(NamedTuple):
     pointers: Pointers
     accesses: tuple[tuple[Location, bool, bool], ...] = ()
     numbers: Numbers = ()
+    cooperative: bool = False
+    priority: int = 0
     label: str | None = None
 
 
@@ -83,7 +90,7 @@ class DispatchIndirect(NamedTuple):
     Attributes:
         workgroup_count: 12 bytes with the workgroups in x, y, z as 32-bit numbers; a zero among them launches nothing.
 
-    The other fields are those of `Dispatch`.
+    The other fields are those of `Dispatch`, but for its options.
     """
 
     executable: int
@@ -99,7 +106,7 @@ class DispatchIndirect(NamedTuple):
 
     def with_count(self, workgroup_count: Dimensions) -> Dispatch:
         """The dispatch that it is once the counts are known."""
-        return Dispatch(self.executable, self.export, workgroup_count, *self[3:])
+        return Dispatch(self.executable, self.export, workgroup_count, *self[3:-1], label=self.label)
 
 
 KernelLaunch = Dispatch | DispatchIndirect
@@ -132,6 +139,9 @@ def _check(command: Dispatch, checker: CommandChecker) -> None:
     count = command.workgroup_count
     if 0 in count:
         raise InvalidArgumentError("a dispatch of no workgroups is not recorded", found=str(count))
+    options = checked_options(command.cooperative, command.priority)
+    if any(isinstance(each, SlotNumber) for each in (*count, command.dynamic_lds)):
+        check_known_shape(options)
     kernel = checker.check_launch(command)
     known = [1 if isinstance(each, SlotNumber) else each for each in count]
     check_grid((known[0], known[1], known[2]), command.workgroup_size, checker.limits)
@@ -168,7 +178,10 @@ def _details(command: Dispatch, recording: Recording) -> list[str]:
         recording.describe_place(each) if isinstance(each, SlotNumber) else str(each)
         for each in command.workgroup_count
     )
-    return [f"{' x '.join(counts)} workgroups of {_listed(command.workgroup_size)}", *_rest(command, recording)]
+    cooperative = ["cooperative"] if command.cooperative else []
+    priority = [f"priority {command.priority}"] if command.priority else []
+    shape = f"{' x '.join(counts)} workgroups of {_listed(command.workgroup_size)}"
+    return [shape, *cooperative, *priority, *_rest(command, recording)]
 
 
 def _indirect_details(command: DispatchIndirect, recording: Recording) -> list[str]:
@@ -228,15 +241,22 @@ _LAUNCH = {
     "pointers": POINTERS,
     "accesses": ACCESSES,
     "numbers": NUMBERS,
-    "label": LABEL,
 }
+_OPTIONS = {"cooperative": FLAG, "priority": PRIORITY, "label": LABEL}
 
 DISPATCH = register(
     CommandType(
         Dispatch,
         "dispatch",
         "dispatch",
-        {"executable": EXECUTABLE, "export": TEXT, "workgroup_count": COUNTS, **_LAUNCH},
+        {
+            "executable": EXECUTABLE,
+            "export": TEXT,
+            "workgroup_count": COUNTS,
+            **_LAUNCH,
+            **_OPTIONS,
+        },
+        later=LaunchOptions()._asdict(),
         accesses=_accesses,
         check=_check,
         number_uses=_number_uses,
@@ -249,7 +269,7 @@ DISPATCH_INDIRECT = register(
         DispatchIndirect,
         "dispatch_indirect",
         "dispatch_indirect",
-        {"executable": EXECUTABLE, "export": TEXT, "workgroup_count": PLACE, **_LAUNCH},
+        {"executable": EXECUTABLE, "export": TEXT, "workgroup_count": PLACE, **_LAUNCH, "label": LABEL},
         accesses=_indirect_accesses,
         check=_check_indirect,
         alignment=lambda command, place: COUNTS_ALIGNMENT if place == command.workgroup_count else 1,

@@ -193,6 +193,10 @@ class _Resources(Field):
 
 
 NUMBER = Field("number")
+FLAG = Field("flag")
+"""True or False."""
+PRIORITY = Field("priority")
+"""A number of 32 bits, which may be negative."""
 TEXT = Field("text")
 LABEL = Field("label")
 BYTES = _Bytes("bytes")
@@ -220,6 +224,8 @@ EXECUTABLE = _Resource("executable")
 RECORDING = _Resource("recording")
 EVENT = _Resource("event")
 EVENTS = _Resources("events")
+FUNCTION = _Resource("function")
+"""A function of the host."""
 
 
 def renamed_place(place: Place, ids: Ids) -> Place:

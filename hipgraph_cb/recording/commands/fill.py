@@ -48,11 +48,16 @@ def _number_uses(command: Fill, _recording: Recording) -> list[NumberUse]:
 def _check(command: Fill, checker: CommandChecker) -> None:
     checker.check_place(command.target)
     checker.check_numbers(command)
-    if command.pattern_length not in (1, 2, LONGEST_FILL):
-        raise InvalidArgumentError(
-            "the pattern has the wrong length", found=f"{command.pattern_length} bytes", allowed="1, 2 or 4 bytes"
-        )
+    check_pattern_length(command.pattern_length)
     check_pattern_fit(command.target.offset, command.target.length or 0, command.pattern_length)
+
+
+def check_pattern_length(length: int) -> None:
+    """Refuse a pattern that no fill command holds."""
+    if length not in (1, 2, LONGEST_FILL):
+        raise InvalidArgumentError(
+            "the pattern has the wrong length", found=f"{length} bytes", allowed="1, 2 or 4 bytes"
+        )
 
 
 def _check_bound(command: Fill, memory: BoundMemory) -> None:

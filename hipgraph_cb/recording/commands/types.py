@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from dataclasses import field as dataclass_field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from hipgraph_cb.errors import UnimplementedError
@@ -85,6 +86,7 @@ class CommandType:
         compares_places: whether that is so for any slot, and not only for one up to its binding's end.
         number_uses: what each of its `numbers` is for.
         details: the lines of a drawing behind its title.
+        later: fields that the format of files did not have at first, with the values that files leave out.
         launches_kernel: whether it has the fields of a dispatch.
         is_order: whether it is about events.
     """
@@ -100,6 +102,7 @@ class CommandType:
     compares_places: bool = False
     number_uses: Callable[[Any, Recording], list[NumberUse]] = number_uses
     details: Callable[[Any, Recording], list[str]] = field_lines
+    later: Mapping[str, object] = dataclass_field(default_factory=dict)
     launches_kernel: bool = False
     is_order: bool = False
 

@@ -1,0 +1,61 @@
+"""What HIP is told of options of dispatches."""
+
+import ctypes
+
+import pytest
+
+from hipgraph_cb import Slot
+
+
+@pytest.fixture
+def attributes(counting, monkeypatch):
+    """The attributes that nodes get, in order: (node, number of the attribute, value)."""
+    told = []
+
+    def note(node, attribute, value):
+        told.append((node, int(attribute), ctypes.c_int.from_address(value).value))
+        return (0,)
+
+    monkeypatch.setitem(counting, "hipGraphKernelNodeSetAttribute", note)
+    monkeypatch.setitem(counting, "hipModuleOccupancyMaxActiveBlocksPerMultiprocessor", lambda *_: (0, 8))
+    return told
+
+
+def test_nodes_get_their_attributes_and_the_graph_its_flag(counting, device, code_object, attributes):
+    kernels = device.load(code_object)
+    with device.command_buffer() as cb:
+        cb.dispatch(kernels["nothing"], 2, args=[], cooperative=True)
+        cb.dispatch(kernels["nothing"], 2, args=[])
+        cb.dispatch(kernels["nothing"], 2, args=[], priority=-5)
+    assert [each[1:] for each in attributes] == [(2, 1), (8, -5)]
+    assert attributes[0][0] != attributes[1][0]
+    assert "hipGraphInstantiateWithFlags" in counting.calls
+    assert "hipGraphInstantiate" not in counting.calls
+
+
+def test_without_options_nothing_is_asked(counting, device, code_object, attributes):
+    kernels = device.load(code_object)
+    with device.command_buffer() as cb:
+        cb.dispatch(kernels["nothing"], 2, args=[])
+    assert attributes == []
+    assert "hipGraphInstantiate" in counting.calls
+
+
+def test_a_rebind_leaves_them(counting, device, code_object, attributes):
+    kernels = device.load(code_object)
+    x, y = device.allocate(64), device.allocate(64)
+    with device.command_buffer(binding_capacity=1) as cb:
+        cb.dispatch(kernels["workgroup_ids"], 1, args=[Slot(0)], priority=1)
+    for buffer in (x, y):
+        cb.replay(bindings=[buffer])
+    assert [each[1:] for each in attributes] == [(8, 1)]
+    assert counting.calls.count("hipGraphExecKernelNodeSetParams") == 1
+
+
+def test_call_by_call_a_cooperative_launch_is_one(counting, device, code_object, attributes):
+    kernels = device.load(code_object)
+    with device.command_buffer() as cb:
+        cb.dispatch(kernels["nothing"], 2, args=[], cooperative=True)
+    counting.calls.clear()
+    cb.replay(mode="stream")
+    assert [name for name in counting.calls if "Launch" in name] == ["hipModuleLaunchCooperativeKernel"]

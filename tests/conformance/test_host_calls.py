@@ -280,7 +280,7 @@ def test_a_file_holds_its_name_and_a_program_of_it_needs_a_function(device, tmp_
     with pytest.raises(NotFoundError) as caught:
         device.program(loaded)
     assert str(caught.value) == (
-        "nothing stands for resource 0 of the recording\n"
+        "nothing is given for resource 0 of the recording\n"
         "  found: no object for function `note`\n"
         "  next: pass resources={0: ...}"
     )

@@ -21,15 +21,20 @@ from hipgraph_cb.code_object.target_id import FeatureState, TargetId
 from hipgraph_cb.virtual import malloc_tuning
 from hipgraph_cb.virtual.faults import DeviceFault, FaultKind
 from hipgraph_cb.virtual.initial_state import initial_state
+from hipgraph_cb.virtual.interleaving import run_interleaved
 from hipgraph_cb.virtual.isa.core.float_mode import FloatMode
 from hipgraph_cb.virtual.isa.core.lds_range import OutsideLds
+from hipgraph_cb.virtual.isa.core.narrow_waves import state_of
 from hipgraph_cb.virtual.isa.core.registry import CompileContext
+from hipgraph_cb.virtual.isa.core.watched_state import watched_state_of
+from hipgraph_cb.virtual.isa.execution.interleaved_program import InterleavedProgram
 from hipgraph_cb.virtual.isa.execution.placement import Placement
 from hipgraph_cb.virtual.isa.execution.program import Program, program_for
+from hipgraph_cb.virtual.isa.execution.random_schedule import RandomChunk
 from hipgraph_cb.virtual.isa.execution.scheduler import Chunk, Outcome
 from hipgraph_cb.virtual.isa.targets.families import target_of
 from hipgraph_cb.virtual.memory import MemoryFault
-from hipgraph_cb.virtual.settings import LDS_BOUNDS_FAULT, Settings
+from hipgraph_cb.virtual.settings import LDS_BOUNDS_FAULT, RANDOM, Settings
 
 if TYPE_CHECKING:
     from hipgraph_cb.virtual.isa.core.state import State
@@ -50,6 +55,7 @@ class ExecutionSettings:
         seed: the order of the chunks; None runs them in order.
         target: the processor whose instructions the code is made of, and its features.
         refuses_outside_lds: whether an access outside a workgroup's LDS is a fault.
+        interleaves: whether waves run in a random order (see random_schedule.py), and in chunks that are small.
         trace: the file to which figures of each dispatch are appended (see trace.py); None for none. The default is
             what the environment said when the virtual GPU was loaded.
     """
@@ -58,6 +64,7 @@ class ExecutionSettings:
     seed: int | None = None
     target: TargetId = GFX942
     refuses_outside_lds: bool = False
+    interleaves: bool = False
     trace: str | None = os.environ.get("HIPGRAPH_CB_TRACE") or None
 
 
@@ -66,18 +73,23 @@ MOST_CHUNKS = 1 << 22
 """Of one launch: a hundred billion work-items take too long to wait for."""
 CHUNK_SCRATCH = 256 << 20
 """Bytes of scratch of one chunk, which has fewer workgroups where it would take more (one at least)."""
+INTERLEAVED_LANES = 2048
+"""Lanes of a chunk whose waves run in random order: a step of some waves costs as much as one of all."""
 MOST_RESIDENT = 4 << 30
 """Bytes of registers, LDS and scratch of workgroups that have started and wait for others."""
 SHUFFLED = 4096  # chunks that are shuffled together
 # What ran last at an address; comparing code is cheaper than hashing it.
-_RECENT: dict[tuple[int, TargetId, int, int], Program] = {}
+_RECENT: dict[tuple[int, TargetId, int, int, type[Program]], Program] = {}
 malloc_tuning.raise_the_mapping_threshold()
 
 
 def execution_settings(settings: Settings, target: TargetId) -> ExecutionSettings:
     """How the device of these settings executes on `target`."""
     return ExecutionSettings(
-        seed=settings.seed, target=target, refuses_outside_lds=settings.lds_bounds == LDS_BOUNDS_FAULT
+        seed=settings.seed,
+        target=target,
+        refuses_outside_lds=settings.lds_bounds == LDS_BOUNDS_FAULT,
+        interleaves=settings.schedule == RANDOM,
     )
 
 
@@ -101,29 +113,52 @@ def execute(
     program, entry = _program(launch.kernel, memory, settings)
     context = program.context
     waves = launch.waves_per_group(context.lanes)
-    lanes = min(settings.chunk_lanes, CHUNK_SCRATCH // max(1, launch.scratch_size))
+    most_lanes = INTERLEAVED_LANES if settings.interleaves else settings.chunk_lanes
+    lanes = min(most_lanes, CHUNK_SCRATCH // max(1, launch.scratch_size))
     per_chunk = max(1, lanes // (waves * context.lanes))
     if launch.group_count > per_chunk * MOST_CHUNKS:
         description = f"{launch.group_count} workgroups are more than a virtual GPU runs in a day"
         raise DeviceFault(FaultKind.LAUNCH_FAILURE, description, kernel=launch.kernel.name)
     waiting = _starts(launch.group_count, per_chunk, settings.seed)
-    started: deque[Chunk] = deque()
     outside_lds = OutsideLds(settings.refuses_outside_lds)
     trace = None if settings.trace is None else _trace(launch, context.lanes, settings.trace, outside_lds)
+    chance = random.Random(settings.seed) if settings.interleaves else None
+    make = _chunk if trace is None else trace.chunk
+    make_state = state_of if chance is None else watched_state_of
+
+    def start(first: int, others: int) -> Chunk:
+        _refuse_too_many(launch, others * per_chunk, context)
+        groups = min(per_chunk, launch.group_count - first)
+        state = _initial_state(launch, memory, entry, first, groups, waves, context, make_state)
+        state.outside_lds = outside_lds
+        return make(state, program, entry, chance)
+
     with np.errstate(all="ignore"), nullcontext() if trace is None else trace.recording(), _with_source(launch.kernel):
-        while True:
-            first = next(waiting, None)
-            if first is not None:
-                _refuse_too_many(launch, len(started) * per_chunk, context)
-                groups = min(per_chunk, launch.group_count - first)
-                state = _initial_state(launch, memory, entry, first, groups, waves, context)
-                state.outside_lds = outside_lds
-                chunk = (Chunk if trace is None else trace.chunk)(state, program, entry)
-            elif started:
-                chunk = started.popleft()
-            else:
-                return
-            _run_in_turns(chunk, started, interrupted)
+        if chance is None:
+            _run_one_after_the_other(waiting, start, interrupted)
+        else:
+            fitting = max(1, MOST_RESIDENT // _held(launch, per_chunk, context))
+            run_interleaved(waiting, start, fitting, interrupted, chance)
+
+
+def _chunk(state: State, program: Program, entry: int, chance: random.Random | None) -> Chunk:
+    return Chunk(state, program, entry) if chance is None else RandomChunk(state, program, entry, chance)
+
+
+def _run_one_after_the_other(
+    waiting: Iterator[int], start: Callable[[int, int], Chunk], interrupted: Callable[[], bool]
+) -> None:
+    """Run every chunk; `start` makes one from its first workgroup and the number of suspended chunks."""
+    started: deque[Chunk] = deque()
+    while True:
+        first = next(waiting, None)
+        if first is not None:
+            chunk = start(first, len(started))
+        elif started:
+            chunk = started.popleft()
+        else:
+            return
+        _run_in_turns(chunk, started, interrupted)
 
 
 @contextmanager
@@ -154,16 +189,21 @@ def _refuse_too_many(launch: Launch, groups: int, context: CompileContext) -> No
     Raises:
         DeviceFault: they hold more than a virtual GPU has.
     """
-    granules = (launch.kernel.descriptor.compute_pgm_rsrc1 & 0x3F) + 1
-    registers = 4 * context.target.vector_granule[context.lanes] * granules
-    lanes = launch.waves_per_group(context.lanes) * context.lanes
-    held = groups * (lanes * (registers + launch.scratch_size) + launch.lds_size)
+    held = _held(launch, groups, context)
     if held > MOST_RESIDENT:
         description = (
             f"{groups} workgroups wait for others with {held} bytes of registers, LDS and scratch; a virtual GPU has "
             f"{MOST_RESIDENT}"
         )
         raise DeviceFault(FaultKind.LAUNCH_FAILURE, description, kernel=launch.kernel.name)
+
+
+def _held(launch: Launch, groups: int, context: CompileContext) -> int:
+    """Bytes of registers, LDS and scratch of so many workgroups."""
+    granules = (launch.kernel.descriptor.compute_pgm_rsrc1 & 0x3F) + 1
+    registers = 4 * context.target.vector_granule[context.lanes] * granules
+    lanes = launch.waves_per_group(context.lanes) * context.lanes
+    return groups * (lanes * (registers + launch.scratch_size) + launch.lds_size)
 
 
 def _run_in_turns(chunk: Chunk, started: deque[Chunk], interrupted: Callable[[], bool]) -> None:
@@ -176,7 +216,14 @@ def _run_in_turns(chunk: Chunk, started: deque[Chunk], interrupted: Callable[[],
 
 
 def _initial_state(
-    launch: Launch, memory: Memory, entry: int, first: int, groups: int, waves: int, context: CompileContext
+    launch: Launch,
+    memory: Memory,
+    entry: int,
+    first: int,
+    groups: int,
+    waves: int,
+    context: CompileContext,
+    make_state: Callable[..., State],
 ) -> State:
     kernel = launch.kernel
     placement = _placement(
@@ -191,7 +238,7 @@ def _initial_state(
         context.target,
     )
     try:
-        return initial_state(launch, memory, placement)
+        return initial_state(launch, memory, placement, make_state)
     except MemoryFault as error:
         raise DeviceFault(
             FaultKind.ILLEGAL_ADDRESS,
@@ -218,7 +265,8 @@ def _program(kernel: KernelLike, memory: Memory, settings: ExecutionSettings) ->
         entry += PRELOAD_ENTRY
     code = memory.bytes(kernel.code_address, kernel.code_size).tobytes()
     rsrc1, properties = descriptor.compute_pgm_rsrc1, descriptor.kernel_code_properties
-    key = (kernel.code_address, settings.target, rsrc1, properties)
+    kind = InterleavedProgram if settings.interleaves else Program
+    key = (kernel.code_address, settings.target, rsrc1, properties, kind)
     program = _RECENT.get(key)
     if program is None or program.code != code:
         context = _context(settings.target, rsrc1, properties)
@@ -227,7 +275,7 @@ def _program(kernel: KernelLike, memory: Memory, settings: ExecutionSettings) ->
             raise DeviceFault(FaultKind.ILLEGAL_INSTRUCTION, description, kernel=kernel.name)
         if len(_RECENT) >= 256:
             _RECENT.clear()
-        program = _RECENT[key] = program_for(code, context)
+        program = _RECENT[key] = program_for(code, context, kind)
     return program, entry
 
 

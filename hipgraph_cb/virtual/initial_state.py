@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
@@ -31,8 +32,8 @@ Triple = tuple[int, int, int]
 _TTMP = 108  # the first trap register
 
 
-def initial_state(launch: Launch, memory: Memory, placement: Placement) -> State:
-    """A chunk of waves at the first instruction.
+def initial_state(launch: Launch, memory: Memory, placement: Placement, make: Callable[..., State] = state_of) -> State:
+    """A chunk of waves at the first instruction, in a state that `make` makes.
 
     Raises:
         MemoryFault: arguments to be preloaded are not in live memory.
@@ -40,7 +41,7 @@ def initial_state(launch: Launch, memory: Memory, placement: Placement) -> State
     descriptor = launch.kernel.descriptor
     differences = placement.target.differences
     mode = FloatMode.from_rsrc1(descriptor.compute_pgm_rsrc1, always_clamps_nan=differences.always_clamps_nan).register
-    state = state_of(memory, placement, lds_size=launch.lds_size, scratch_size=launch.scratch_size, mode=mode)
+    state = make(memory, placement, lds_size=launch.lds_size, scratch_size=launch.scratch_size, mode=mode)
     _write_user_sgprs(state, launch, memory)
     if differences.ids_in_trap_registers:
         _write_trap_registers(state, placement)

@@ -1,4 +1,5 @@
-"""The settings of the virtual device, each from an environment variable `HIPGRAPH_CB_VIRTUAL_*`."""
+"""The settings of the virtual device, each from an environment variable `HIPGRAPH_CB_VIRTUAL_*` (and one from
+`HIPGRAPH_CB_SCHEDULE`)."""
 
 from __future__ import annotations
 
@@ -10,6 +11,7 @@ from typing import Any
 from hipgraph_cb.errors import InvalidArgumentError
 
 PREFIX = "HIPGRAPH_CB_VIRTUAL_"
+SCHEDULE_VARIABLE = "HIPGRAPH_CB_SCHEDULE"
 LDS_BOUNDS_HARDWARE, LDS_BOUNDS_FAULT = "hardware", "fault"
 AFTER_FAULT = {
     "recover": "a fault leaves a device that works",
@@ -17,6 +19,12 @@ AFTER_FAULT = {
     "abort": "a fault ends the process",
 }
 """What `after_fault` may be, and what that means."""
+IN_STEP, RANDOM = "in-step", "random"
+SCHEDULES = {
+    IN_STEP: "waves run in step where they can, which is fast",
+    RANDOM: "the seed chooses the order of waves and workgroups, and loads that are not waited for are faults",
+}
+"""What `schedule` may be, and what that means."""
 _UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
 
 
@@ -31,6 +39,7 @@ class Settings:
         watchdog: seconds of processor time after which a kernel is stopped, or 0 for never.
         lds_bounds: what an access outside a workgroup's LDS does: "hardware" (reads give 0, writes are dropped) or
             "fault".
+        schedule: the order of a kernel's waves: "in-step", or "random", in which what is wrong in a kernel shows.
         after_fault: what a fault leaves behind: "recover", a device that works; "sticky", a HIP library whose every
             call fails, as AMD's 7.2.4; "abort", nothing: the process ends, as with AMD's 6.4.3.
     """
@@ -40,6 +49,7 @@ class Settings:
     profile: str = "7.2"
     watchdog: float = 60.0
     lds_bounds: str = LDS_BOUNDS_HARDWARE
+    schedule: str = IN_STEP
     after_fault: str = "recover"
 
     @classmethod
@@ -63,6 +73,7 @@ class VirtualSettings:
         watchdog: seconds of processor time after which a kernel is stopped, or 0 for never.
         lds_bounds: what an access outside a workgroup's LDS does: "hardware" (reads give 0, writes are dropped) or
             "fault".
+        schedule: the order of a kernel's waves: "in-step", or "random", in which what is wrong in a kernel shows.
         after_fault: what a fault leaves behind: "recover", a device that works; "sticky", a HIP library whose every
             call fails, as AMD's 7.2.4; "abort", nothing: the process ends, as with AMD's 6.4.3.
     """
@@ -72,6 +83,7 @@ class VirtualSettings:
     profile: str | None = None
     watchdog: float | None = None
     lds_bounds: str | None = None
+    schedule: str | None = None
     after_fault: str | None = None
 
     def resolve(self, environment: Mapping[str, str] | None = None) -> Settings:
@@ -88,12 +100,14 @@ class VirtualSettings:
             ("profile", _profile, "6.4 or 7.2"),
             ("watchdog", _seconds, "seconds, 0 for no limit"),
             ("lds_bounds", _lds_bounds, f"{LDS_BOUNDS_HARDWARE} or {LDS_BOUNDS_FAULT}"),
+            ("schedule", _schedule, ", ".join(SCHEDULES)),
             ("after_fault", _after_fault, ", ".join(AFTER_FAULT)),
         )
         for name, read, allowed in readers:
             requested = getattr(self, name)
-            where = PREFIX + name.upper() if requested is None else f"VirtualSettings({name}=...)"
-            given = variables.get(PREFIX + name.upper()) if requested is None else requested
+            variable = SCHEDULE_VARIABLE if name == "schedule" else PREFIX + name.upper()
+            where = variable if requested is None else f"VirtualSettings({name}=...)"
+            given = variables.get(variable) if requested is None else requested
             if given is None:
                 continue
             try:
@@ -122,6 +136,12 @@ def _profile(text: str) -> str:
 
 def _lds_bounds(text: str) -> str:
     if text not in (LDS_BOUNDS_HARDWARE, LDS_BOUNDS_FAULT):
+        raise ValueError(text)
+    return text
+
+
+def _schedule(text: str) -> str:
+    if text not in SCHEDULES:
         raise ValueError(text)
     return text
 

@@ -18,9 +18,12 @@ import numpy as np
 
 from hipgraph_cb.errors import InvalidArgumentError
 from hipgraph_cb.virtual.faults import DeviceFault
+from hipgraph_cb.virtual.isa.execution.random_schedule import RandomChunk
 from hipgraph_cb.virtual.isa.execution.scheduler import Chunk
 
 if TYPE_CHECKING:
+    from random import Random
+
     from hipgraph_cb.virtual.isa.core.lds_range import OutsideLds
     from hipgraph_cb.virtual.isa.core.state import State
     from hipgraph_cb.virtual.isa.execution.program import Block, Program
@@ -68,10 +71,14 @@ class DispatchTrace:
         self._chunks = 0
         self.opcodes: dict[str, OpcodeFigures] = {}
 
-    def chunk(self, state: State, program: Program, entry: int) -> Chunk:
-        """A chunk whose instructions are counted here."""
+    def chunk(self, state: State, program: Program, entry: int, chance: Random | None = None) -> Chunk:
+        """A chunk whose instructions are counted here; with `chance` one that runs in random order."""
         self._chunks += 1
-        return _TracedChunk(state, program, entry, self.opcodes)
+        chunk = (
+            _TracedChunk(state, program, entry) if chance is None else _TracedRandomChunk(state, program, entry, chance)
+        )
+        chunk.opcodes = self.opcodes
+        return chunk
 
     @contextmanager
     def recording(self) -> Iterator[None]:
@@ -115,9 +122,7 @@ class DispatchTrace:
 
 
 class _TracedChunk(Chunk):
-    def __init__(self, state: State, program: Program, entry: int, opcodes: dict[str, OpcodeFigures]) -> None:
-        super().__init__(state, program, entry)
-        self._opcodes = opcodes
+    opcodes: dict[str, OpcodeFigures]
 
     def _execute(self, block: Block) -> None:
         for step, instruction in zip(block.steps, block.instructions, strict=True):
@@ -133,8 +138,12 @@ class _TracedChunk(Chunk):
     def _counted(self, mnemonic: str) -> OpcodeFigures:
         state = self._state
         running, active = state.running, state.active
-        figures = self._opcodes.setdefault(mnemonic, OpcodeFigures())
+        figures = self.opcodes.setdefault(mnemonic, OpcodeFigures())
         figures.runs += 1
         figures.waves += state.waves if running is None else int(np.count_nonzero(running))
         figures.lanes += state.waves * state.lanes if active is None else int(np.count_nonzero(active))
         return figures
+
+
+class _TracedRandomChunk(_TracedChunk, RandomChunk):
+    """The same for waves in random order."""

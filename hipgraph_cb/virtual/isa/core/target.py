@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from hipgraph_cb.virtual.isa.core.instruction import Instruction
+    from hipgraph_cb.virtual.isa.core.wait_layout import WaitLayout
 
 Opcodes = Mapping[str, Mapping[int, str]]
 """Format -> number -> mnemonic."""
@@ -60,6 +61,7 @@ class Target:
         wave_size: the lanes of a wave, by the kernel code properties of the descriptor.
         vector_granule: vector registers are allotted in so many, by the lanes of a wave.
         hardware_registers: number -> name of what s_getreg reads; see scalar/program_control.py.
+        wait_layout: how its waits for loads are encoded; None where it executes nothing.
         operations: what an instruction does, as operations in order; None where it is one already. Several operations
             all read before any of them writes. It raises UnsupportedInstruction where there is no such operation.
         operation_name: the operation that a mnemonic is.
@@ -79,6 +81,7 @@ class Target:
     wave_size: Callable[[int], int]
     vector_granule: Mapping[int, int]
     hardware_registers: Mapping[int, str]
+    wait_layout: WaitLayout | None = None
     operations: Callable[[Instruction], tuple[Instruction, ...]] | None = None
     operation_name: Callable[[str], str] = str
     buffer_formats: Mapping[int, tuple[int, int]] | None = None

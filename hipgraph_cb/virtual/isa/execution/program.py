@@ -70,7 +70,7 @@ class Program:
 
     def under(self, mode: int) -> Program:
         """The same code under another MODE register."""
-        return program_for(self.code, self.context.under(mode))
+        return program_for(self.code, self.context.under(mode), type(self))
 
     def block(self, start: int) -> Block:
         """The block that starts at offset `start`.
@@ -105,7 +105,14 @@ class Program:
                 break
             if compiled is not None:
                 self._append(block, instruction, compiled)
+            if self._ends_behind(instruction):
+                break
         return block
+
+    def _ends_behind(self, instruction: Instruction) -> bool:
+        """Whether a block ends behind an instruction that is no control flow."""
+        del instruction
+        return False
 
     def _append(self, block: Block, instruction: Instruction, step: Step) -> None:
         if block.instructions:
@@ -128,7 +135,7 @@ class Program:
 
     def _note_effect(self, block: Block, instruction: Instruction) -> None:
         """Whether a block changes what other waves may wait for. Of atomics on device memory `State` knows it."""
-        if instruction.format not in _MEMORY_FORMATS:
+        if instruction.format not in MEMORY_FORMATS:
             return
         operation = self.context.target.operation_name(instruction.mnemonic)
         if _READS.match(operation) and not instruction.fields.get("lds", 0):
@@ -198,7 +205,7 @@ class Program:
 _VECTOR_FORMATS = frozenset(
     {"VOP1", "VOP2", "VOPC", "VOP3", "VOP3SD", "VOP3P", "MFMA", "DS", "FLAT", "GLOBAL", "SCRATCH", "MUBUF", "MTBUF"}
 )
-_MEMORY_FORMATS = {"DS", "GLOBAL", "FLAT", "SCRATCH", "MUBUF", "MTBUF", "SMEM"}
+MEMORY_FORMATS = {"DS", "GLOBAL", "FLAT", "SCRATCH", "MUBUF", "MTBUF", "SMEM"}
 _READS = re.compile(r"(global|flat|scratch|t?buffer)_load_(?!lds)|ds_(read|permute|bpermute|swizzle)|s_(buffer_)?load")
 _DEVICE_ATOMICS = re.compile(r"(global|buffer)_atomic_")
 
@@ -230,15 +237,15 @@ def _refusal(instruction: Instruction, description: str) -> Step:
     return refuse
 
 
-_CACHE: OrderedDict[tuple[bytes, CompileContext], Program] = OrderedDict()
+_CACHE: OrderedDict[tuple[bytes, CompileContext, type[Program]], Program] = OrderedDict()
 
 
-def program_for(code: bytes, context: CompileContext) -> Program:
-    """The program of `code`; equal code in an equal context gives the same program."""
-    key = (hashlib.sha256(code).digest(), context)
+def program_for(code: bytes, context: CompileContext, kind: type[Program] = Program) -> Program:
+    """The program of `code`; equal code in an equal context gives the same program of a kind."""
+    key = (hashlib.sha256(code).digest(), context, kind)
     program = _CACHE.get(key)
     if program is None:
-        program = _CACHE[key] = Program(code, context)
+        program = _CACHE[key] = kind(code, context)
     _CACHE.move_to_end(key)
     while len(_CACHE) > CACHE_SIZE:
         _CACHE.popitem(last=False)

@@ -32,6 +32,7 @@ from hipgraph_cb.virtual.isa.core.control import (
 from hipgraph_cb.virtual.isa.core.instruction import UnknownInstruction
 from hipgraph_cb.virtual.isa.core.lane_mask import LaneMask, any_set
 from hipgraph_cb.virtual.isa.core.state import uniform
+from hipgraph_cb.virtual.isa.execution.diverged_barriers import arrivals_in, described
 
 if TYPE_CHECKING:
     from hipgraph_cb.virtual.isa.core.instruction import Instruction
@@ -52,6 +53,7 @@ Place = tuple[int, int]
 
 class Outcome(Enum):
     FINISHED = "every wave has ended"
+    PAUSED = "other workgroups have a turn"
     SPINNING = "the chunk loops and may be waiting for another workgroup"
 
 
@@ -159,8 +161,22 @@ class Chunk:
         first = block.instructions[0] if block.instructions else block.last
         text = None if first is None else self._state.placement.text_of(first)
         return self._state.placement.fault_at(
-            FaultKind.TIMEOUT, "the wait for it was given up", self._pc, self._first_member(), text
+            FaultKind.TIMEOUT,
+            f"the wait for it was given up{self._who_waits()}",
+            self._pc,
+            self._first_member(),
+            text,
         )
+
+    def _who_waits(self) -> str:
+        """The waves of the first workgroup that wait at barriers, in words."""
+        if not self._parked:
+            return ""
+        placement = self._state.placement
+        wave = min(int(members.argmax()) for members in self._parked.values())
+        first = wave - wave % placement.waves_per_group
+        arrivals = arrivals_in(self._parked, slice(first, first + placement.waves_per_group))
+        return f"; of workgroup {placement.workgroup(wave)} wait {described(arrivals, placement.entry)}"
 
     def _first_member(self) -> int:
         return int((self._live if self._members is None else self._members).argmax())
@@ -301,6 +317,7 @@ class Chunk:
         count = self._state.placement.waves_per_group
         complete = ~missing.reshape(-1, count).any(axis=1)
         free = np.repeat(complete, count).reshape(-1, 1)
+        self._look_at_barriers(complete)
         self._passes[complete] += 1
         for place, members in list(self._parked.items()):
             freed, kept = members & free, members & ~free
@@ -311,6 +328,9 @@ class Chunk:
                 self._parked[place] = kept
             else:
                 del self._parked[place]
+
+    def _look_at_barriers(self, complete: Bits) -> None:
+        """Called before the parked waves of the `complete` workgroups (bool [groups]) go on."""
 
     # groups
 

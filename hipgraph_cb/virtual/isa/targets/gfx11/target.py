@@ -6,6 +6,7 @@ from types import MappingProxyType
 
 from hipgraph_cb.abi.kernel_descriptor import WAVEFRONT_SIZE_32
 from hipgraph_cb.virtual.isa.core.target import Differences, Target
+from hipgraph_cb.virtual.isa.core.wait_layout import WaitLayout
 from hipgraph_cb.virtual.isa.targets.gfx11.buffer_formats import BUFFER_FORMATS
 from hipgraph_cb.virtual.isa.targets.gfx11.decode import DECODER, TARGETS, decode
 from hipgraph_cb.virtual.isa.targets.gfx11.operation_names import operation_name
@@ -61,6 +62,7 @@ TARGET = Target(
             29: "cycles",
         }
     ),
+    wait_layout=WaitLayout(vector=((10, 6),), local=((4, 6),), counts_stores_apart=True),
     operations=operations,
     operation_name=operation_name,
     buffer_formats=BUFFER_FORMATS,

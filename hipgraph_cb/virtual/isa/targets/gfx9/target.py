@@ -5,6 +5,7 @@ from __future__ import annotations
 from types import MappingProxyType
 
 from hipgraph_cb.virtual.isa.core.target import Target
+from hipgraph_cb.virtual.isa.core.wait_layout import WaitLayout
 from hipgraph_cb.virtual.isa.targets.gfx9.decode import TARGETS, decode
 from hipgraph_cb.virtual.isa.targets.gfx9.tables_generated import MNEMONICS
 from hipgraph_cb.virtual.isa.text.disassemble import disassemble
@@ -50,4 +51,5 @@ TARGET = Target(
     hardware_registers=MappingProxyType(
         {1: "mode", 2: "status", 3: "trap status", 4: "hardware id", 15: "memory bases", 20: "die id"}
     ),
+    wait_layout=WaitLayout(vector=((0, 4), (14, 2)), local=((8, 4),), counts_stores_apart=False),
 )

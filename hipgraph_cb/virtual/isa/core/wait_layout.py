@@ -1,0 +1,60 @@
+"""Which counters of a wave a wait instruction waits for, and down to which count."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from hipgraph_cb.virtual.isa.core.pending_loads import LOCAL, SCALAR, VECTOR
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from hipgraph_cb.virtual.isa.core.instruction import Instruction
+
+Pieces = tuple[tuple[int, int], ...]
+"""Lowest bit and width of each piece of a count, the lowest piece first."""
+
+# Waits for one counter; a store and an export write no register.
+_ONE_COUNTER = {
+    "s_waitcnt_vmcnt": (VECTOR,),
+    "s_waitcnt_lgkmcnt": (LOCAL, SCALAR),
+    "s_waitcnt_vscnt": (),
+    "s_waitcnt_expcnt": (),
+}
+
+
+@dataclass(frozen=True)
+class WaitLayout:
+    """The immediate of s_waitcnt, and what counts where.
+
+    Attributes:
+        vector: where vmcnt is.
+        local: where lgkmcnt is.
+        counts_stores_apart: whether what returns nothing (stores, atomics) counts in vscnt, not in vmcnt.
+    """
+
+    vector: Pieces
+    local: Pieces
+    counts_stores_apart: bool
+
+    def counts(self, instruction: Instruction) -> Mapping[str, int] | None:
+        """The count down to which each kind of load is waited for; None where it is no such instruction."""
+        if instruction.mnemonic == "s_wait_idle":
+            return {VECTOR: 0, LOCAL: 0, SCALAR: 0}
+        kinds = _ONE_COUNTER.get(instruction.mnemonic)
+        if kinds is not None:
+            return dict.fromkeys(kinds, instruction.fields["simm16"] & 0x3F)
+        if instruction.mnemonic != "s_waitcnt":
+            return None
+        immediate = instruction.fields["simm16"]
+        local = _joined(immediate, self.local)
+        return {VECTOR: _joined(immediate, self.vector), LOCAL: local, SCALAR: local}
+
+
+def _joined(immediate: int, pieces: Pieces) -> int:
+    value = position = 0
+    for low, width in pieces:
+        value |= (immediate >> low & (1 << width) - 1) << position
+        position += width
+    return value

@@ -7,6 +7,9 @@
 Kernels run on the virtual GPU of the marker's target, or of `--hipgraph-target`. With `--hipgraph-device=real` the same
 tests run on the machine's own GPU. One process sees either virtual or real GPUs, never both, because hip-python keeps
 the library that it opened first.
+
+With `--hipgraph-schedule=random` the seed chooses the order of waves and workgroups of virtual GPUs: a second run that
+finds kernels which are right in one lucky order only.
 """
 
 from __future__ import annotations
@@ -24,6 +27,7 @@ if TYPE_CHECKING:
 
     from hipgraph_cb.recording.recording import Recording
     from hipgraph_cb.runtime.device import Device
+    from hipgraph_cb.virtual.settings import VirtualSettings
 
 MARKER = "hipgraph_target"
 DEFAULT_TARGET = "gfx942"
@@ -34,10 +38,12 @@ class _Session:
 
     Args:
         targets: every target that a collected test may use: a process names its virtual GPUs once.
+        schedule: the order of waves on virtual GPUs; None leaves it to the environment.
     """
 
-    def __init__(self, kind: str, targets: Sequence[str]) -> None:
+    def __init__(self, kind: str, targets: Sequence[str], schedule: str | None) -> None:
         self.kind = kind
+        self._schedule = schedule
         self._targets = targets
         self._devices: dict[str, Device] = {}
 
@@ -52,8 +58,13 @@ class _Session:
                 f"unset {VIRTUAL_VARIABLE}, or add {target} to it"
             )
         if target not in self._devices:
-            self._devices[target] = open_device(device=seen.index(target))
+            self._devices[target] = open_device(device=seen.index(target), virtual=self._settings())
         return self._devices[target]
+
+    def _settings(self) -> VirtualSettings | None:
+        from hipgraph_cb.virtual.settings import VirtualSettings
+
+        return None if self._schedule is None else VirtualSettings(schedule=self._schedule)
 
     def real(self) -> Device:
         from hipgraph_cb.opening import open_device, process_choice
@@ -136,6 +147,11 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group.addoption(
         "--hipgraph-device", choices=("virtual", "real"), default="virtual", help="where run_kernel runs kernels"
     )
+    group.addoption(
+        "--hipgraph-schedule",
+        choices=("in-step", "random"),
+        help="the order of waves on virtual GPUs; random finds missing barriers and waits, by HIPGRAPH_CB_VIRTUAL_SEED",
+    )
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -145,7 +161,7 @@ def pytest_configure(config: pytest.Config) -> None:
 def pytest_collection_finish(session: pytest.Session) -> None:
     targets = {session.config.getoption("--hipgraph-target"), *map(_target_of, session.items)}
     kind = session.config.getoption("--hipgraph-device")
-    session.config.stash[_SESSION] = _Session(kind, sorted(targets))
+    session.config.stash[_SESSION] = _Session(kind, sorted(targets), session.config.getoption("--hipgraph-schedule"))
 
 
 def pytest_unconfigure(config: pytest.Config) -> None:

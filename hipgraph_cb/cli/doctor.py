@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from hipgraph_cb import __version__
 from hipgraph_cb.cli.output import say, say_json
 from hipgraph_cb.errors import HipGraphError
-from hipgraph_cb.opening import open_device, process_choice
+from hipgraph_cb.opening import open_device, process_choice, virtual_runtime
 
 if TYPE_CHECKING:
     from hipgraph_cb.virtual.isa.core.target import Target
@@ -134,7 +134,10 @@ def _device_facts(ordinal: int) -> dict[str, Any]:
             from hipgraph_cb.virtual.hip.deviations import NOT_COPIED
             from hipgraph_cb.virtual.isa.core.fidelity import DIFFERENCES
             from hipgraph_cb.virtual.isa.core.lane_loops import LOOPS
+            from hipgraph_cb.virtual.settings import SCHEDULES
 
+            schedule = virtual_runtime().settings.schedule
+            facts["device"]["schedule"] = f"{schedule}: {SCHEDULES[schedule]}"
             facts["device"]["lanes"] = "numpy alone" if LOOPS is None else "numpy, and machine code for AVX2 and FMA"
             facts["approximate"] = dict(DIFFERENCES)
             facts["not copied from AMD's runtime"] = dict(NOT_COPIED)

@@ -16,7 +16,7 @@ from hipgraph_cb.programs.inside import START_LIBRARY
 from hipgraph_cb.programs.interpreter import this_interpreter
 from hipgraph_cb.programs.places import write_run_folder
 from hipgraph_cb.virtual.install import FOLDER_VARIABLE
-from hipgraph_cb.virtual.settings import PREFIX, Settings
+from hipgraph_cb.virtual.settings import PREFIX, SCHEDULE_VARIABLE, Settings
 
 TRACE_VARIABLE = "HIPGRAPH_CB_TRACE"
 _OLD_GLIBC = (2, 34)
@@ -30,11 +30,13 @@ class RunOptions:
         targets: processors, separated by commas.
         seed: chooses the order in which independent work runs.
         trace: a file for a line about each dispatch.
+        schedule: the order of a kernel's waves: "in-step" or "random".
     """
 
     targets: str | None = None
     seed: int | None = None
     trace: Path | None = None
+    schedule: str | None = None
 
     def variables(self) -> dict[str, str]:
         """The variables that the program's processes read."""
@@ -42,6 +44,8 @@ class RunOptions:
         variables = {VIRTUAL_VARIABLE: ",".join(parse_targets(targets))}
         if self.seed is not None:
             variables[PREFIX + "SEED"] = str(self.seed)
+        if self.schedule is not None:
+            variables[SCHEDULE_VARIABLE] = self.schedule
         if self.trace is not None:
             variables[TRACE_VARIABLE] = str(self.trace.absolute())
         return variables

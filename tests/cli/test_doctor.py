@@ -23,6 +23,7 @@ def test_the_report_names_versions_library_device_and_approximations(capsys: pyt
     assert facts["device"]["ordinal"] == 0
     assert facts["device"]["target"].startswith("gfx942")
     assert facts["device"]["limits"]["max_lds"] == 65536
+    assert facts["device"]["schedule"] == "in-step: waves run in step where they can, which is fast"
     assert facts["device"]["lanes"] in ("numpy alone", "numpy, and machine code for AVX2 and FMA")
     assert ("machine code" in facts["device"]["lanes"]) == (lane_loops.LOOPS is not None)
     assert any("amdhip64" in name for name in facts["library"])

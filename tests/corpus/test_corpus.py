@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
+from itertools import zip_longest
 from pathlib import Path
 
 import numpy as np
 import pytest
 from support import corpus_cases as cases
 from support.corpus_cases import Case, Out
+from support.virtual_gpu import VirtualGpu
 
 from hipgraph_cb import open_device
 
@@ -74,8 +77,35 @@ def argument(device, value):
     return device.from_host(value) if isinstance(value, np.ndarray) else value
 
 
+def sampled(every: int):
+    """Each launch with a seed: some in the ordinary suite, all with two seeds in the long one."""
+    for index, (path, case) in enumerate(LAUNCHES):
+        for seed in (0, 1):
+            marks = () if index % every == 0 and seed == 0 else pytest.mark.long
+            yield pytest.param(path, case, seed, id=f"{path.name}-{case}-{seed}", marks=marks)
+
+
+@pytest.mark.parametrize(("path", "case", "seed"), list(sampled(every=10)))
+def test_waves_in_a_random_order_give_it_too(path, case, seed):
+    gpu = VirtualGpu(path.read_bytes())
+    results = {index: gpu.upload(arg.start) for index, arg in enumerate(case.args) if isinstance(arg, Out)}
+    args = [
+        results.get(index, gpu.upload(arg) if isinstance(arg, np.ndarray) else arg)
+        for index, arg in enumerate(case.args)
+    ]
+    grid = tuple(count * size for count, size in zip_longest(case.groups, case.block, fillvalue=1))
+    settings = replace(gpu.settings, interleaves=True, seed=seed)
+    gpu.launch(case.kernel, grid, case.block, args, dynamic_lds=case.dynamic_lds, settings=settings)
+    for index, address in results.items():
+        out = case.args[index]
+        compare(gpu.read(address, out.start.size, out.start.dtype).reshape(out.start.shape), out)
+
+
 def check(buffer, out: Out) -> None:
-    result = buffer.to_host(out.start.dtype).reshape(out.start.shape)
+    compare(buffer.to_host(out.start.dtype).reshape(out.start.shape), out)
+
+
+def compare(result, out: Out) -> None:
     if out.absolute < 0:
         assert (result != out.expected).mean() < 0.01
     elif out.relative or out.absolute:

@@ -119,3 +119,10 @@ def test_pytest_finds_the_plugin_by_itself_where_the_package_is_installed() -> N
     except PackageNotFoundError:
         pytest.skip("the package is not installed in this environment")
     assert [point.value for point in points if point.group == "pytest11"] == ["hipgraph_cb.testing"]
+
+
+def test_the_order_of_waves_is_that_of_the_option(project: Path) -> None:
+    body = 'from hipgraph_cb.opening import virtual_runtime\nassert virtual_runtime().settings.schedule == "{}"'
+    write_test(project, body.format("random"), "virtual_gpu")
+    assert "1 passed" in run_pytest(project, "--hipgraph-schedule=random").stdout
+    assert "1 failed" in run_pytest(project).stdout

@@ -19,10 +19,17 @@ def test_each_setting_has_a_variable():
         "HIPGRAPH_CB_VIRTUAL_PROFILE": "6.4",
         "HIPGRAPH_CB_VIRTUAL_WATCHDOG": "0.5",
         "HIPGRAPH_CB_VIRTUAL_LDS_BOUNDS": "fault",
+        "HIPGRAPH_CB_SCHEDULE": "random",
         "HIPGRAPH_CB_VIRTUAL_AFTER_FAULT": "sticky",
     }
     assert Settings.from_environment(variables) == Settings(
-        memory=512 << 20, seed=7, profile="6.4", watchdog=0.5, lds_bounds="fault", after_fault="sticky"
+        memory=512 << 20,
+        seed=7,
+        profile="6.4",
+        watchdog=0.5,
+        lds_bounds="fault",
+        schedule="random",
+        after_fault="sticky",
     )
 
 
@@ -34,6 +41,14 @@ def test_each_setting_has_a_variable():
 def test_a_value_that_makes_no_sense_is_refused(name, text):
     with pytest.raises(InvalidArgumentError, match=f"HIPGRAPH_CB_VIRTUAL_{name} cannot be understood"):
         Settings.from_environment({f"HIPGRAPH_CB_VIRTUAL_{name}": text})
+
+
+def test_a_schedule_that_there_is_not_is_refused():
+    with pytest.raises(InvalidArgumentError) as caught:
+        Settings.from_environment({"HIPGRAPH_CB_SCHEDULE": "any"})
+    assert str(caught.value) == (
+        "HIPGRAPH_CB_SCHEDULE cannot be understood\n  found: 'any'\n  allowed: in-step, random"
+    )
 
 
 def test_a_refusal_says_what_is_allowed():

@@ -7,7 +7,7 @@ met so and some of them end while others wait at one barrier more, a barrier has
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -34,10 +34,11 @@ class _Meeting:
 
 
 class DivergedBarriers:
-    """Looks at each release of a barrier of a chunk."""
+    """Looks at each release of a barrier of a chunk; `text_at` gives the instruction at an offset."""
 
-    def __init__(self, placement: Placement) -> None:
+    def __init__(self, placement: Placement, text_at: Callable[[int], str]) -> None:
         self._placement = placement
+        self._text_at = text_at
         self._meetings: dict[int, _Meeting] = {}
 
     def look(self, complete: Bits, parked: Mapping[tuple[int, int], Bits], live: Bits) -> None:
@@ -68,7 +69,8 @@ class DivergedBarriers:
             f"{described(meeting.arrivals, placement.entry)}"
         )
         offset, waves = next(iter(arrivals.items()))
-        return placement.fault_at(FaultKind.LAUNCH_FAILURE, description, offset, first_wave + waves[0], "s_barrier")
+        wave, text = first_wave + waves[0], self._text_at(offset)
+        return placement.fault_at(FaultKind.LAUNCH_FAILURE, description, offset, wave, text)
 
 
 def arrivals_in(parked: Mapping[tuple[int, int], Bits], rows: slice) -> Arrivals:

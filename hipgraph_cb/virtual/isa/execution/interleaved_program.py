@@ -37,7 +37,9 @@ class InterleavedProgram(Program):
         if counts is not None:
             return _wait(counts)
         access = access_of(instruction, self.context.target)
-        return compiled if access is None or not callable(compiled) else _performed(access, compiled)
+        if access is None or isinstance(compiled, ControlFlow) or (compiled is None and self.context.skips_vectors):
+            return compiled
+        return _performed(access, compiled or _nothing)
 
 
 def access_of(instruction: Instruction, target: Target) -> Access | None:
@@ -51,12 +53,16 @@ def access_of(instruction: Instruction, target: Target) -> Access | None:
     kinds = _KINDS.get(instruction.format, (VECTOR,))
     layout = target.wait_layout
     if layout is not None and layout.counts_stores_apart and _RETURNS_NOTHING.match(operation):
-        returns = "atomic" in operation and (fields.get("glc") or fields.get("sc0"))
+        returns = "atomic" in operation and (fields.get("glc") or fields.get("th", 0) & 1)
         kinds = kinds if returns else tuple(kind for kind in kinds if kind != VECTOR)
     keeps = -1
     if "d16" in operation:
         keeps = fields.get("vdst", fields.get("vdata", -1)) + (AGPR if fields.get("acc", 0) else 0)
     return Access(instruction, kinds, keeps)
+
+
+def _nothing(state: State) -> None:
+    """A memory instruction that only counts."""
 
 
 def _wait(counts: Mapping[str, int]) -> Step:

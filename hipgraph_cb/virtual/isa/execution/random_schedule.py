@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from hipgraph_cb.virtual.faults import FaultKind
+from hipgraph_cb.virtual.isa.core.control import Barrier
 from hipgraph_cb.virtual.isa.core.lane_mask import any_set
 from hipgraph_cb.virtual.isa.core.state import AGPR
 from hipgraph_cb.virtual.isa.core.watched_state import SCALARS, UnwaitedRead
@@ -22,9 +23,10 @@ if TYPE_CHECKING:
     from random import Random
 
     from hipgraph_cb.virtual.faults import DeviceFault
+    from hipgraph_cb.virtual.isa.core.control import ControlFlow
     from hipgraph_cb.virtual.isa.core.instruction import Instruction
     from hipgraph_cb.virtual.isa.core.state import Bits, State
-    from hipgraph_cb.virtual.isa.execution.program import Program
+    from hipgraph_cb.virtual.isa.execution.program import Block, Program
 
 STRETCHES = (1, 2, 3, 8, 32, 128)
 """For how many blocks the same waves may run on."""
@@ -38,7 +40,7 @@ class RandomChunk(Chunk):
     def __init__(self, state: State, program: Program, entry: int, chance: Random) -> None:
         super().__init__(state, program, entry)
         self._chance = chance
-        self._barriers = DivergedBarriers(state.placement)
+        self._barriers = DivergedBarriers(state.placement, self._text_at)
         self._add((entry, state.mode), 0, self._live)
         self._pick()
 
@@ -66,6 +68,11 @@ class RandomChunk(Chunk):
     def _go(self, target: int, end: int) -> bool:
         self._pc = target
         return False
+
+    def _leave(self, block: Block, control: ControlFlow) -> bool:
+        if self._members is None and isinstance(control, Barrier):
+            self._members = self._live  # so that the barrier is looked at
+        return super()._leave(block, control)
 
     def _pick(self) -> None:
         place = self._chance.choice(list(self._waiting))
@@ -96,6 +103,11 @@ class RandomChunk(Chunk):
         bits: Bits = np.zeros_like(members)
         bits[chosen] = True
         return bits
+
+    def _text_at(self, offset: int) -> str:
+        context = self._program.context
+        instruction = context.target.decode(self._program.code, offset, context.processor)
+        return self._state.placement.text_of(instruction)
 
     def _look_at_barriers(self, complete: Bits) -> None:
         self._barriers.look(complete, self._parked, self._live)

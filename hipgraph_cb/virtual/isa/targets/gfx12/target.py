@@ -6,6 +6,7 @@ from types import MappingProxyType
 
 from hipgraph_cb.abi.kernel_descriptor import WAVEFRONT_SIZE_32
 from hipgraph_cb.virtual.isa.core.target import Differences, Target
+from hipgraph_cb.virtual.isa.core.wait_layout import WaitLayout
 from hipgraph_cb.virtual.isa.targets.gfx11.buffer_formats import BUFFER_FORMATS
 from hipgraph_cb.virtual.isa.targets.gfx12.decode import DECODER, TARGETS, decode
 from hipgraph_cb.virtual.isa.targets.gfx12.operation_names import operation_name
@@ -42,6 +43,7 @@ TARGET = Target(
     wave_size=lambda properties: _NARROW if properties & WAVEFRONT_SIZE_32 else _WIDE,
     vector_granule=MappingProxyType({_NARROW: 8, _WIDE: 4}),
     hardware_registers=MappingProxyType({1: "mode"}),
+    wait_layout=WaitLayout(vector=(), local=(), counts_stores_apart=True),
     operations=operations,
     operation_name=operation_name,
     buffer_formats=BUFFER_FORMATS,

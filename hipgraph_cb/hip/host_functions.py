@@ -22,7 +22,7 @@ HOST_NODE = np.dtype(HostNodeParams)
 
 
 def prepare_host_calls(nodes: PreparedNodes, commands: NDArray[np.intp]) -> list[tuple[int]]:
-    """What host nodes are told of commands, by their indices."""
+    """What host nodes are given of commands, by their indices."""
     parameters = np.zeros(len(commands), HOST_NODE)
     parameters["fn"] = HOST_FUNCTION
     parameters["userData"] = [nodes.host_call(index) for index in commands.tolist()]

@@ -61,7 +61,7 @@ class RowLaunches:
 
 
 def prepare_copies(nodes: PreparedNodes, commands: NDArray[np.intp]) -> list[bytes]:
-    """What kernel nodes are told of copies of rows, by their indices."""
+    """What kernel nodes are given of copies of rows, by their indices."""
     return _images(nodes, commands, nodes.extents(commands, 0)[0], nodes.extents(commands, 1)[0])
 
 

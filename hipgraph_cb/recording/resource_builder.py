@@ -58,7 +58,7 @@ class ResourceBuilder(dict["object | None", int]):
         ids: of every known object, by its identity.
         entries: what was collected, by id.
         objects: the live object of each entry.
-        token: what its transient buffers are told by.
+        token: what its transient buffers are known by.
         caches: what others know by the identities of collected objects; emptied when one is forgotten.
         slots: what the calls say of slots.
         limits: what the device can run; None where it is not known.

@@ -185,7 +185,7 @@ class RecordingEntry(NamedTuple):
 
 
 BoundEntry = BufferEntry | ExecutableEntry | EventEntry | FunctionEntry
-"""Of what a live object stands for."""
+"""What an object of a recording may be bound to."""
 Entry = BufferEntry | ExecutableEntry | EventEntry | RecordingEntry | FunctionEntry
 
 

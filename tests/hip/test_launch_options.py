@@ -1,4 +1,4 @@
-"""What HIP is told of options of dispatches."""
+"""What HIP is given of options of dispatches."""
 
 import ctypes
 
@@ -10,15 +10,15 @@ from hipgraph_cb import Slot
 @pytest.fixture
 def attributes(counting, monkeypatch):
     """The attributes that nodes get, in order: (node, number of the attribute, value)."""
-    told = []
+    given = []
 
     def note(node, attribute, value):
-        told.append((node, int(attribute), ctypes.c_int.from_address(value).value))
+        given.append((node, int(attribute), ctypes.c_int.from_address(value).value))
         return (0,)
 
     monkeypatch.setitem(counting, "hipGraphKernelNodeSetAttribute", note)
     monkeypatch.setitem(counting, "hipModuleOccupancyMaxActiveBlocksPerMultiprocessor", lambda *_: (0, 8))
-    return told
+    return given
 
 
 def test_nodes_get_their_attributes_and_the_graph_its_flag(counting, device, code_object, attributes):

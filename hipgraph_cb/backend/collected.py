@@ -59,8 +59,11 @@ def _is_unsafe() -> bool:
 
 
 def _is_collecting_here() -> bool:
-    """Whether a collection runs in this thread: one began and did not end, and it is the last one that began here."""
-    return next(reversed(_phases)) == "start" and _phases["start"] is getattr(_here, "start", _phases)
+    """Whether a collection runs in this thread: one began and did not end, and it is the last one that began here.
+
+    The phases are listed by one function of C: between two, a collection of another thread may change them.
+    """
+    return list(_phases)[-1] == "start" and _phases["start"] is getattr(_here, "start", _phases)
 
 
 def _forked() -> None:

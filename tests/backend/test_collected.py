@@ -1,6 +1,8 @@
 """What the collector found before a fork belongs to the parent."""
 
 import gc
+import sys
+import threading
 
 from hipgraph_cb.backend import collected
 
@@ -31,3 +33,25 @@ def test_a_release_outside_a_collection_is_made_at_once():
     assert released == [1]
     collected.finalizer(set(), released.append, 2)
     assert released == [1, 2]
+
+
+def test_a_release_may_be_made_while_other_threads_collect():
+    ended = threading.Event()
+
+    def collect():
+        while not ended.is_set():
+            gc.collect(0)
+
+    interval = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    thread = threading.Thread(target=collect)
+    thread.start()
+    released = []
+    try:
+        for number in range(200_000):
+            collected.release_when_safe(released.append, number)
+    finally:
+        ended.set()
+        thread.join()
+        sys.setswitchinterval(interval)
+    assert len(released) == 200_000

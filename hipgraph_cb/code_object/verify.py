@@ -14,6 +14,7 @@ from types import MappingProxyType
 from hipgraph_cb.abi import elf
 from hipgraph_cb.abi.kernel_descriptor import DESCRIPTOR_SIZE, KernelDescriptor
 from hipgraph_cb.cached import cached_property
+from hipgraph_cb.closest import did_you_mean, listed
 from hipgraph_cb.code_object.agreement import check_agreement, with_whole_kernarg
 from hipgraph_cb.code_object.ambiguous import refuse_ambiguous
 from hipgraph_cb.code_object.code_object import CodeObject
@@ -203,7 +204,8 @@ class VerifiedExecutable:
         return NotFoundError(
             f"the code object has no kernel {name!r}",
             found=f"{name!r}, which has a descriptor and no metadata" if name in self.undescribed else repr(name),
-            allowed=", ".join(self.exports) or "no kernels at all",
+            allowed=listed(self.exports) or "no kernels at all",
+            next_step=did_you_mean(name, self.exports),
         )
 
     def __eq__(self, other: object) -> bool:

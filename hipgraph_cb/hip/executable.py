@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from hipgraph_cb.abi.hip.codes import Code
 from hipgraph_cb.backend.lifetime import Handle
 from hipgraph_cb.backend.owned import OwnedExecutable
-from hipgraph_cb.errors import HipError, NotFoundError
+from hipgraph_cb.errors import HipError
 from hipgraph_cb.hip.buffer import HipBuffer
 
 if TYPE_CHECKING:
@@ -54,5 +54,5 @@ class HipExecutable(OwnedExecutable):
         except HipError as error:
             if error.code != Code.NOT_FOUND:
                 raise
-            raise NotFoundError("global_: no such variable", where=self.describe(), found=repr(name)) from error
+            raise self._no_variable(name) from error
         return HipBuffer(self._device, int(size), int(address), module, name)

@@ -9,7 +9,7 @@ from hipgraph_cb.abi.hsa.attributes import SymbolInfo, SymbolKind
 from hipgraph_cb.abi.hsa.status import Status
 from hipgraph_cb.backend.lifetime import Handle
 from hipgraph_cb.backend.owned import OwnedExecutable
-from hipgraph_cb.errors import HsaError, NotFoundError
+from hipgraph_cb.errors import HsaError
 from hipgraph_cb.hsa.functions import BOOL, U32, U64
 from hipgraph_cb.hsa.loader import CodeRange, code_ranges
 from hipgraph_cb.hsa.memory import HsaBuffer
@@ -78,9 +78,6 @@ class HsaExecutable(OwnedExecutable):
         address = _symbol_info(api, symbol, SymbolInfo.VARIABLE_ADDRESS, U64)
         size = _symbol_info(api, symbol, SymbolInfo.VARIABLE_SIZE, U32)
         return HsaBuffer(self._device, size, address, loaded, name)
-
-    def _no_variable(self, name: str) -> NotFoundError:
-        return NotFoundError("global_: no such variable", where=self.describe(), found=repr(name))
 
 
 def find_kernel(api: HsaApi, agent: Agent, executable: int, export: VerifiedExport, where: str) -> KernelCode:

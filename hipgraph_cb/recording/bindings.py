@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from hipgraph_cb.closest import did_you_mean
 from hipgraph_cb.errors import HipGraphError, InvalidArgumentError, NotFoundError, OutOfRangeError
 from hipgraph_cb.recording.aliasing import check_slots_apart
 from hipgraph_cb.recording.binding_table import Bound, BoundRange, Table, memory_in
@@ -100,6 +101,7 @@ def entries_by_index(recording: Recording, bindings: Mapping[int | str, Any]) ->
                 "no command uses this slot of the binding table",
                 found=f"`{visible(key)}`" if isinstance(key, str) else str(key),
                 allowed=", ".join(_listed_slots(recording)),
+                next_step=did_you_mean(key, names) if isinstance(key, str) else None,
             )
         if index in given:
             raise InvalidArgumentError("a slot is bound twice", found=f"{recording.describe_slot(index)}, by two keys")

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
+from hipgraph_cb.closest import did_you_mean
 from hipgraph_cb.errors import InvalidArgumentError, NotFoundError, OutOfRangeError
 from hipgraph_cb.recording.number_types import type_name
 from hipgraph_cb.recording.validation import integer, text
@@ -292,6 +293,9 @@ class ResourceTable:
             raise NotFoundError(
                 f"the recording has no resource {key!r}",
                 allowed="an id or a label of " + (", ".join(f"{entry.id} {entry.name}" for entry in entries) or "none"),
+                next_step=did_you_mean(key, [each.label for each in entries if each.label])
+                if isinstance(key, str)
+                else None,
             )
         return found[0]
 

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 from weakref import WeakValueDictionary
 
+from hipgraph_cb.closest import did_you_mean, listed
 from hipgraph_cb.errors import InvalidArgumentError, NotFoundError, UnimplementedError
 from hipgraph_cb.runtime.buffer import BufferView, byte_count
 from hipgraph_cb.runtime.resource import Resource
@@ -184,6 +185,7 @@ class Executable(Resource):
             if name in self._verified.undescribed
             else repr(name),
             allowed=self._listed(),
+            next_step=did_you_mean(name, self._verified.exports),
         )
 
     def _occupancy(self, export: str, workgroup_size: int, dynamic_lds: int) -> int:
@@ -194,10 +196,20 @@ class Executable(Resource):
         )
 
     def _listed(self) -> str:
-        return ", ".join(sorted(self._verified.exports)) or "nothing: no kernel of this code object was accepted"
+        return listed(self._verified.exports) or "nothing: no kernel of this code object was accepted"
 
     @abstractmethod
     def _global(self, name: str) -> Buffer: ...
+
+    def _no_variable(self, name: str) -> NotFoundError:
+        """The error for a global variable that the code object does not have."""
+        return NotFoundError(
+            "global_: no such variable",
+            where=self.describe(),
+            found=repr(name),
+            allowed=listed(self._verified.globals) or "nothing: the code object has no global variables",
+            next_step=did_you_mean(name, self._verified.globals),
+        )
 
     def __repr__(self) -> str:
         return f"<{self.describe()} with {len(self)} kernels on {self._device.name}>"

@@ -67,7 +67,9 @@ def test_a_variable_that_is_not_there_is_the_same_error(devices):
                 device.load(GOOD).global_(name)
             messages.append(str(caught.value))
     assert messages[:3] == messages[3:]
-    assert messages[0] == "global_: no such variable\n  where: executable\n  found: 'no_such_variable'"
+    assert messages[0] == (
+        "global_: no such variable\n  where: executable\n  found: 'no_such_variable'\n  allowed: __oclc_ABI_version"
+    )
 
 
 def test_the_same_dispatches_are_refused(devices):

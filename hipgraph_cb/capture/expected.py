@@ -43,6 +43,8 @@ class Difference:
         total: elements in all.
         dtype: what an element is.
         largest: the largest absolute difference, where the type has one.
+        largest_ulps: the largest distance of two finite values in units in the last place, where the type has them: how
+            many values of the type lie between them, plus one.
     """
 
     offset: int
@@ -52,10 +54,12 @@ class Difference:
     total: int
     dtype: str
     largest: float | None = None
+    largest_ulps: int | None = None
 
     def __str__(self) -> str:
         listing = f"byte {self.offset} ({self.dtype} {self.offset // _itemsize(self.dtype)})"
         largest = "" if self.largest is None else f", largest difference {self.largest:.3g}"
+        largest += "" if self.largest_ulps is None else f" ({self.largest_ulps} units in the last place)"
         found, expected = self.found, self.expected
         return f"{listing}: {found} instead of {expected}; {self.count} of {self.total} elements differ{largest}"
 
@@ -128,6 +132,7 @@ class Expected:
             int(first.size),
             self.dtype,
             None if distance is None else float(numpy.max(distance[wrong])),
+            _largest_ulps(actual, wanted, self.dtype, wrong),
         )
 
 
@@ -139,6 +144,29 @@ def elements(data: Any, dtype: str) -> Any:
         words = data.view(numpy.uint16).astype(numpy.uint32) << 16
         return words.view(numpy.float32)
     return data.view(dtype)
+
+
+_FLOATS = ("bfloat16", "float16", "float32", "float64")
+
+
+def _largest_ulps(found: Any, wanted: Any, dtype: str, wrong: Any) -> int | None:
+    """The largest distance in units in the last place, among elements that are finite in both."""
+    import numpy
+
+    if dtype not in _FLOATS:
+        return None
+    finite = wrong & numpy.isfinite(elements(found, dtype)) & numpy.isfinite(elements(wanted, dtype))
+    if not finite.any():
+        return None
+    first, second = (_in_order(data.view(f"u{_itemsize(dtype)}")[finite]) for data in (found, wanted))
+    return int((numpy.maximum(first, second) - numpy.minimum(first, second)).max())
+
+
+def _in_order(words: Any) -> Any:
+    """The bits of floats as numbers in the order of their values, where both zeros are one number."""
+    sign = words.dtype.type(1 << (8 * words.itemsize - 1))
+    magnitudes = words & ~sign
+    return (words & sign == 0) * magnitudes + sign - (words & sign != 0) * magnitudes
 
 
 def _widened(values: Any) -> Any:

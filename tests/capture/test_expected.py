@@ -58,6 +58,32 @@ def test_nan_with_another_payload_is_nan_for_floats_and_another_value_for_bytes(
     assert differs(one.tobytes(), other) == Difference(0, "1", "0", 1, 4, "uint8")
 
 
+@pytest.mark.parametrize("dtype", [np.float16, np.float32, np.float64])
+@pytest.mark.parametrize("start", [1.0, -1.0, 0.0, 1e-7])
+@pytest.mark.parametrize("steps", [1, 7, 300])
+def test_how_far_off_a_float_is_is_said_in_units_in_the_last_place(dtype, start, steps):
+    wanted = np.array([start, 2.0], dtype)
+    found = wanted.copy()
+    for _ in range(steps):  # numpy's next value, over zero where it starts above
+        found[0] = np.nextafter(found[0], dtype(-np.inf))
+    difference = differs(wanted, found, rtol=0.0, atol=0.0)
+    assert (difference.count, difference.largest_ulps) == (1, steps)
+
+
+def test_values_that_are_not_finite_have_no_distance_in_units_in_the_last_place():
+    assert differs(np.array([np.nan], np.float32), np.array([1.0], np.float32)).largest_ulps is None
+    assert differs(np.array([1], np.int32), np.array([2], np.int32)).largest_ulps is None
+
+
+def test_a_difference_says_both_distances():
+    wanted = np.array([1.0, 1.0], np.float32)
+    found = np.array([1.0, 1.0 + 2.0**-10], np.float32)
+    assert str(differs(wanted, found)) == (
+        "byte 4 (float32 1): 1.0009765625 instead of 1.0; 1 of 2 elements differ, largest difference 0.000977 "
+        "(8192 units in the last place)"
+    )
+
+
 def test_integers_and_bytes_are_exact():
     assert differs(np.array([1, 2, 3], np.int16), np.array([1, 2, 4], np.int16)) == Difference(
         4, "4", "3", 1, 3, "int16"
@@ -73,6 +99,7 @@ def test_bfloat16_is_compared_by_value():
     assert expected.difference(BFloat16(1.0078125, -2, 304).tobytes()) is None
     found = expected.difference(BFloat16(1, -2, 310).tobytes())
     assert (found.offset, found.expected, found.count) == (4, "300.0", 1)
+    assert found.largest_ulps == 5  # a unit of bfloat16 is 2 from 256 to 512
 
 
 def test_complex_numbers_are_compared_by_their_distance():

@@ -18,7 +18,8 @@ SUBCOMMANDS = {
     "run": "run any program with virtual AMD GPUs: run [options] -- PROGRAM ARGS...",
     "doctor": "report versions, the HIP library in use, devices and what the virtual device approximates",
     "compile": "build a code object from HIP C++, OpenCL C, plain C or assembly, with the machine's compiler",
-    "inspect": "print target, kernels, arguments and resources of a code object, and what is wrong with it",
+    "inspect": "print target, kernels, arguments and resources of a code object, and what is wrong with it; or what a "
+    "capture file holds",
     "bench": "measure which join between layers is best on this device, and print which to set",
     "demo": "record update -> dispatch -> dispatch -> copy, replay it for three inputs, check each against numpy",
     "replay": "replay a capture file, verify what it leaves, find the first command after which two replays differ",

@@ -1,4 +1,4 @@
-"""`hipgraph-cb inspect FILE`: what is in a code object, and whether it is sound. No device is opened."""
+"""`hipgraph-cb inspect FILE`: what is in a code object or a capture, and whether it is sound. No device is opened."""
 
 from __future__ import annotations
 
@@ -6,20 +6,23 @@ import argparse
 from pathlib import Path
 from typing import Any
 
+from hipgraph_cb.cli.inspect_capture import MAGIC, capture_text, describe_capture
 from hipgraph_cb.cli.output import say, say_json
 from hipgraph_cb.code_object.container import CODE_OBJECT, Container, read_container
 from hipgraph_cb.code_object.debug_info.debug_info import DebugInfo, Frame
 from hipgraph_cb.code_object.debug_info.source_text import described
 from hipgraph_cb.code_object.kernel_args import Parameter
 from hipgraph_cb.code_object.verify import VerifiedExecutable, VerifiedExport, inspect, verify
-from hipgraph_cb.errors import HipGraphError
-from hipgraph_cb.files import read_file
+from hipgraph_cb.errors import HipGraphError, InvalidArgumentError
+from hipgraph_cb.files import open_file, read_file
 from hipgraph_cb.visible import visible
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
-        "file", type=Path, help="a code object (HSACO), or a file with some: bundle, wrapper, host file"
+        "file",
+        type=Path,
+        help="a code object (HSACO), a file with some (bundle, wrapper, host file), or a capture file",
     )
     parser.add_argument("--disassemble", metavar="KERNEL", help="print the instructions of a kernel instead")
     parser.add_argument(
@@ -31,6 +34,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
+    if _is_capture(options.file):
+        return _inspect_capture(options)
     data = read_file(options.file, "load")
     try:
         container = read_container(data)
@@ -58,6 +63,28 @@ def run(options: argparse.Namespace) -> int:
         say("".join(as_text(options.file, facts) for facts in found), end="")
         say("".join(_target_text(target, why) for target, why in loads.items()), end="")
     return 0 if sound else 1
+
+
+def _is_capture(file: Path) -> bool:
+    with open_file(file, "load") as opened:
+        return opened.read(len(MAGIC)) == MAGIC
+
+
+def _inspect_capture(options: argparse.Namespace) -> int:
+    if options.disassemble or options.target:
+        raise InvalidArgumentError(
+            "a capture file has no instructions of its own and no target",
+            found="--disassemble" if options.disassemble else "--target",
+            next_step="leave it out, or give the code object",
+        )
+    try:
+        facts = describe_capture(options.file)
+    except HipGraphError as error:
+        message = {"file": str(options.file), "sound": False, "error": str(error)}
+        say_json(message) if options.json else say(f"{options.file}: {error}")
+        return 1
+    say_json(facts) if options.json else say(capture_text(facts))
+    return 0
 
 
 def _parts(data: bytes, container: Container, targets: list[str]) -> list[bytes | memoryview]:

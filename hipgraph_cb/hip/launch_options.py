@@ -6,6 +6,7 @@ import ctypes
 import math
 from typing import TYPE_CHECKING, Any
 
+from hipgraph_cb.abi.hip.codes import Code
 from hipgraph_cb.abi.hip.enums import LaunchAttribute
 from hipgraph_cb.errors import OutOfRangeError
 from hipgraph_cb.hip.api import bindings
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
 
 USE_NODE_PRIORITY = 8
 """hipGraphInstantiateFlagUseNodePriority."""
+_SETTER = "hipGraphKernelNodeSetAttribute"
 _VALUE = ctypes.c_int * 16
 """A hipLaunchAttributeValue: 64 bytes, of which the first number counts here."""
 
@@ -30,15 +32,24 @@ def set_options(api: HipApi, node: Any, command: Dispatch, arguments: CommandArg
     """
     if command.cooperative:
         _check_resident(command, arguments, where)
-        _set(api, node, LaunchAttribute.COOPERATIVE, 1, where)
+        code = _set(api, node, LaunchAttribute.COOPERATIVE, 1, where)
+        if code:
+            raise api.error(_SETTER, code, where)
     if command.priority:
-        _set(api, node, LaunchAttribute.PRIORITY, command.priority, where)
+        # A hint. AMD's runtimes 6.4.3 and 7.2.4 have no such attribute of nodes, and refuse every value.
+        code = _set(api, node, LaunchAttribute.PRIORITY, command.priority, where)
+        if code not in (Code.SUCCESS, Code.INVALID_VALUE):
+            raise api.error(_SETTER, code, where)
 
 
-def _set(api: HipApi, node: Any, attribute: LaunchAttribute, number: int, where: str) -> None:
+def _set(api: HipApi, node: Any, attribute: LaunchAttribute, number: int, where: str) -> Any:
     value = _VALUE(number)
     name = bindings().hipLaunchAttributeID(int(attribute))
-    api.call("hipGraphKernelNodeSetAttribute", node, name, ctypes.addressof(value), where=where)
+    try:
+        (code,) = api.function(_SETTER)(node, name, ctypes.addressof(value))
+    except (RuntimeError, ValueError) as error:
+        raise api.failure(_SETTER, error, where) from error
+    return code
 
 
 def _check_resident(dispatch: Dispatch, arguments: CommandArguments, where: str) -> None:

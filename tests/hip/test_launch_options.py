@@ -3,8 +3,10 @@
 import ctypes
 
 import pytest
+from support.counting_hip import hip
 
 from hipgraph_cb import Slot
+from hipgraph_cb.errors import HipError
 
 
 @pytest.fixture
@@ -59,3 +61,24 @@ def test_call_by_call_a_cooperative_launch_is_one(counting, device, code_object,
     counting.calls.clear()
     cb.replay(mode="stream")
     assert [name for name in counting.calls if "Launch" in name] == ["hipModuleLaunchCooperativeKernel"]
+
+
+def test_a_runtime_without_priorities_of_nodes_takes_the_program(counting, device, code_object, monkeypatch):
+    kernels = device.load(code_object)
+    monkeypatch.setitem(counting, "hipGraphKernelNodeSetAttribute", lambda *_: (hip.hipError_t.hipErrorInvalidValue,))
+    with device.command_buffer() as cb:
+        cb.dispatch(kernels["nothing"], 2, args=[], priority=-5)
+    cb.replay()
+
+
+@pytest.mark.parametrize(("options", "code"), [({"cooperative": True}, 1), ({"priority": 3}, 999)])
+def test_any_other_refusal_of_an_option_is_an_error(
+    counting, device, code_object, attributes, monkeypatch, options, code
+):
+    kernels = device.load(code_object)
+    monkeypatch.setitem(counting, "hipGraphKernelNodeSetAttribute", lambda *_: (hip.hipError_t(code),))
+    cb = device.command_buffer()
+    cb.begin()
+    cb.dispatch(kernels["nothing"], 2, args=[], **options)
+    with pytest.raises(HipError, match="hipGraphKernelNodeSetAttribute returned"):
+        cb.end()

@@ -7,7 +7,7 @@ import ctypes
 import pytest
 from support.hip_program import done
 
-ACCESS_POLICY_WINDOW, COOPERATIVE, SYNCHRONIZATION_POLICY, PRIORITY = 1, 2, 3, 8
+ACCESS_POLICY_WINDOW, COOPERATIVE, SYNCHRONIZATION_POLICY = 1, 2, 3
 
 
 def value(number):
@@ -28,22 +28,22 @@ def nodes(raw, hip, program):
 def test_attributes_of_a_kernel_node_are_kept_copied_and_cloned(raw, nodes):
     graph, first, second = nodes
     reported = value(77)
-    assert raw.hipGraphKernelNodeGetAttribute(first, PRIORITY, reported) == 0
+    assert raw.hipGraphKernelNodeGetAttribute(first, COOPERATIVE, reported) == 0
     assert reported[0] == 0
-    assert raw.hipGraphKernelNodeSetAttribute(first, PRIORITY, value(-1)) == 0
+    assert raw.hipGraphKernelNodeSetAttribute(first, COOPERATIVE, value(1)) == 0
     assert raw.hipGraphKernelNodeCopyAttributes(first, second) == 0
     twin = raw.made("hipGraphNodeFindInClone", second, raw.made("hipGraphClone", graph))
     for node in (first, second, twin):
-        assert raw.hipGraphKernelNodeGetAttribute(node, PRIORITY, reported) == 0
-        assert reported[0] == -1
+        assert raw.hipGraphKernelNodeGetAttribute(node, COOPERATIVE, reported) == 0
+        assert reported[0] == 1
 
 
 def test_attributes_that_are_none_are_refused(raw, nodes):
     _, first, _ = nodes
     empty = raw.made("hipGraphAddEmptyNode", nodes[0], 0, 0)
-    for attribute in (0, 4, 99):
+    for attribute in (0, 4, 8, 99):
         assert raw.hipGraphKernelNodeSetAttribute(first, attribute, value(1)) == 1
-    assert raw.hipGraphKernelNodeSetAttribute(empty, PRIORITY, value(1)) == 1
+    assert raw.hipGraphKernelNodeSetAttribute(empty, COOPERATIVE, value(1)) == 1
     assert raw.hipGraphKernelNodeCopyAttributes(first, empty) == 1
 
 

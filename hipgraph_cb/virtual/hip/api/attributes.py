@@ -10,7 +10,7 @@ from hipgraph_cb.virtual.hip.function_table import HANDLE, INT, POINTER, api
 from hipgraph_cb.virtual.hip.native import load_bytes, require
 from hipgraph_cb.virtual.hip.objects.runtime import HipRuntime
 
-_OF_NODES = (LaunchAttribute.ACCESS_POLICY_WINDOW, LaunchAttribute.COOPERATIVE, LaunchAttribute.PRIORITY)
+_OF_NODES = (LaunchAttribute.ACCESS_POLICY_WINDOW, LaunchAttribute.COOPERATIVE)
 _OF_STREAMS = (LaunchAttribute.ACCESS_POLICY_WINDOW, LaunchAttribute.SYNCHRONIZATION_POLICY, LaunchAttribute.PRIORITY)
 _SIZE = 64  # hipLaunchAttributeValue
 

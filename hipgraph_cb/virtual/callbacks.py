@@ -13,10 +13,12 @@ import threading
 import time
 import traceback
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 from hipgraph_cb.virtual.fault_log import FaultLog
+from hipgraph_cb.virtual.held_collections import HeldCollections
 from hipgraph_cb.virtual.interrupts import Interrupts
 
 _POLL_SECONDS = 0.02
@@ -57,6 +59,7 @@ class SharedCalls:
         sleepers: how many threads wait in a call.
         deferred: releases to apply when the call that runs is over.
         refusal: why all calls are refused, or None.
+        collections: what holds garbage collection off, once a library below C code of others is there; or None.
     """
 
     def __init__(self, interrupts: Interrupts, faults: FaultLog) -> None:
@@ -70,6 +73,7 @@ class SharedCalls:
         self.sleepers = 0
         self.deferred: deque[Callable[[], object]] = deque()
         self.refusal: str | None = None
+        self.collections: HeldCollections | None = None
         self._workers: set[int] = set()
 
     def add_worker(self) -> None:
@@ -79,6 +83,19 @@ class SharedCalls:
     def is_worker(self) -> bool:
         """The calling thread runs enqueued work."""
         return threading.get_ident() in self._workers
+
+    @contextmanager
+    def unlocked(self) -> Iterator[None]:
+        """Run what a thread of our own runs: without the lock, and with collections held off."""
+        if self.collections is not None:
+            self.collections.hold()
+        self.lock.release()
+        try:
+            yield
+        finally:
+            self.lock.acquire()
+            if self.collections is not None:
+                self.collections.release()
 
     def refuse_after_fork(self) -> None:
         """To be run in a forked child: no worker exists there, and the lock may be held by a thread that is gone."""
@@ -108,6 +125,7 @@ class CallGate:
         shared: what it shares with the other library; `lock`, `changed`, `faults` and `interrupts` are from there.
         remembered, remember: last-error state. `remember(code)` is called for a code other than 0, and for every code
             while `remembered` is true.
+        holds_collections: no garbage collection starts inside a call; a wait is inside, too.
         broken_by: code and text of a fault that every later call repeats, except calls that release or only report.
     """
 
@@ -120,8 +138,14 @@ class CallGate:
         self.interrupts = shared.interrupts
         self.remember: Callable[[int], None] = lambda code: None
         self.remembered: object = ()
+        self.holds_collections = False
         self.broken_by: tuple[int, str] | None = None
         self._main = threading.main_thread().ident
+
+    def hold_collections(self) -> None:
+        """Let no garbage collection start inside a call from now on, nor where work runs. Before callbacks are made."""
+        self.holds_collections = True
+        self.shared.collections = self.shared.collections or HeldCollections()
 
     # -- making callbacks ------------------------------------------------------------------------------------------
 
@@ -167,6 +191,7 @@ class CallGate:
         is_refused_when_broken: bool = False,
     ) -> Callable[..., int]:
         shared, lock, quiet, interrupts = self.shared, self.lock, self.codes.quiet, self.interrupts
+        held = shared.collections if self.holds_collections else None
 
         def entry(*arguments: Any) -> int:
             try:
@@ -174,6 +199,8 @@ class CallGate:
                     return self._refuse(name, on_error)
                 with lock:
                     shared.depth += 1
+                    if held is not None:
+                        held.hold()
                     try:
                         if self.broken_by is not None and is_refused_when_broken:
                             raise CallError(*self.broken_by)
@@ -182,6 +209,8 @@ class CallGate:
                         code = self._failed(name, error, on_error)
                     finally:
                         shared.depth -= 1
+                        if held is not None:
+                            held.release()
                     if shared.deferred and shared.depth == 0:
                         self._apply_deferred()
                     if remembers and (code or self.remembered):

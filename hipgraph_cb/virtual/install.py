@@ -78,6 +78,7 @@ class VirtualHsa(VirtualLibrary):
         from hipgraph_cb.virtual.hsa.objects.runtime import HsaRuntime
 
         gate = CallGate(CALL_CODES, machine.calls)
+        gate.hold_collections()
         self.runtime = runtime = HsaRuntime(machine, gate)
         library = load_library(library_folder())
         runtime.locate = library.address

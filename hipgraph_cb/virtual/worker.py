@@ -207,15 +207,13 @@ class Worker:
     def _take_a_step(self, operation: Operation) -> None:
         self.running = operation
         error: BaseException | None = None
-        self._calls.lock.release()
         try:
-            if not operation.started:
-                operation.started = time.perf_counter()
-            is_finished = operation.step(operation)
+            with self._calls.unlocked():
+                if not operation.started:
+                    operation.started = time.perf_counter()
+                is_finished = operation.step(operation)
         except BaseException as failure:  # noqa: BLE001 - the waiting call reports any error
             is_finished, error = True, failure
-        finally:
-            self._calls.lock.acquire()
         self.running = None
         if is_finished:
             self._ready.remove(operation)

@@ -194,3 +194,37 @@ def test_results_are_remembered_only_while_there_is_something_to_remember(gate):
     gate.remembered = {}
     call()
     assert seen == [5, 0]
+
+
+def test_no_collection_starts_inside_a_call_of_a_gate_that_holds_them(gate):
+    gate.hold_collections()
+    seen = []
+
+    def inner():
+        seen.append(gc.isenabled())
+
+    def outer():
+        native(gate, inner)()
+        seen.append(gc.isenabled())
+
+    assert native(gate, outer)() == 0
+    assert seen == [False, False]
+    assert gc.isenabled()
+
+
+def test_no_collection_starts_where_work_of_that_gate_runs(gate):
+    gate.hold_collections()
+    with gate.lock:
+        with gate.shared.unlocked():
+            assert not gc.isenabled()
+        assert gc.isenabled()
+
+
+def test_a_program_that_turned_collection_off_finds_it_off_after_a_call(gate):
+    gate.hold_collections()
+    gc.disable()
+    try:
+        native(gate, lambda: None)()
+        assert not gc.isenabled()
+    finally:
+        gc.enable()

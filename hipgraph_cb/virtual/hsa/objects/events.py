@@ -54,10 +54,9 @@ class Events:
                     self._posted.wait()
                     continue
                 self._running, call = self._calls.popleft()
-                self._gate.lock.release()
                 try:
-                    call()
+                    with self._gate.shared.unlocked():
+                        call()
                 finally:
-                    self._gate.lock.acquire()
                     self._running = None
                     self._gate.changed.notify_all()

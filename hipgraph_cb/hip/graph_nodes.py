@@ -95,7 +95,10 @@ class _SectionNodes:
         waits: tuple[int, ...] | None = None
         pointer: Any = array.pointer
         waited: set[int] = set()
-        for node in self._section.plan(self._joiner.policy, self._joiner.auto):
+        planned = tuple(self._section.plan(self._joiner.policy, self._joiner.auto))
+        if not self._entry and sum(not node.dependencies for node in planned) > 1:
+            self._entry = [self._joiner.add_root(self._graph)]
+        for node in planned:
             if node.dependencies is not waits:
                 waits = node.dependencies
                 waited.update(waits)

@@ -1,4 +1,4 @@
-"""What stands between two layers: an empty node, or a kernel of our own that does nothing."""
+"""What is between two layers and in front of the first: an empty node, or a kernel of our own that does nothing."""
 
 from __future__ import annotations
 
@@ -89,6 +89,17 @@ class Joiner:
             return int(self._api.call("hipGraphAddEmptyNode", graph, dependencies, count))
         except HipGraphError as error:
             raise error.located(f"a join of {count} commands") from None
+
+    def add_root(self, graph: Any) -> int:
+        """Add the empty node in front of the several nodes of a graph that wait for nothing; returns its handle.
+
+        AMD's runtime 7.2.4 loses the order of the stream in front of every root but the first: what was enqueued before
+        the graph may still run. Behind one root all are in order, and an empty node is no packet there.
+
+        Raises:
+            HipError: HIP refused the node.
+        """
+        return int(self._api.call("hipGraphAddEmptyNode", graph, None, 0, where="the root in front of all commands"))
 
 
 def auto_join(api: HipApi) -> AutoJoin:

@@ -34,6 +34,8 @@ def add_nodes(api: HipApi, graph: Any, recording: Recording, joiner: Joiner, nod
     node: Any = None
     layers = np.diff([*recording.layer_starts, len(recording)])
     widths, layer = layers.tolist(), 0
+    if widths[:1] > [1]:
+        dependencies.first.value, count = joiner.add_root(graph), 1
     before = np.zeros(len(recording), np.intp)  # for the first command of a layer how many are in the one before
     before[list(recording.layer_starts[1:])] = layers[:-1]
     for commands in nodes.stretches():

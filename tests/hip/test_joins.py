@@ -27,7 +27,7 @@ def wide(device, width=9, join="kernel"):
 def test_one_kernel_stands_between_two_layers_and_is_loaded_once_for_a_device(counting, device):
     wide(device)
     assert counting.calls.count("hipGraphAddKernelNode") == 2
-    assert counting.calls.count("hipGraphAddEmptyNode") == 0
+    assert counting.calls.count("hipGraphAddEmptyNode") == 1  # the root in front of the first layer
     wide(device)
     assert counting.calls.count("hipModuleLoadData") == 1
     assert counting.calls.count("hipModuleGetFunction") == 1
@@ -50,23 +50,48 @@ def test_the_kernel_goes_with_the_device(counting):
 def test_a_join_that_fails_says_that_it_is_one(counting, device):
     x = device.allocate(16)
     counting.calls.clear()
-    counting.failing = 5
+    counting.failing = 6
     with pytest.raises(HipError) as caught, device.command_buffer(join="kernel") as cb:
         cb.fill_buffer(x, 0, length=4)
         cb.fill_buffer(x, 0, offset=4, length=4)
         cb.execution_barrier()
         cb.fill_buffer(x, 0, offset=8, length=4)
-    assert counting.calls[3:6] == ["hipModuleLoadData", "hipModuleGetFunction", "hipGraphAddKernelNode"]
+    assert counting.calls[4:7] == ["hipModuleLoadData", "hipModuleGetFunction", "hipGraphAddKernelNode"]
     assert str(caught.value) == ("hipGraphAddKernelNode returned 999 (hipErrorUnknown)\n  where: a join of 2 commands")
 
 
 @pytest.mark.parametrize(
-    ("limit", "width", "empty"), [("up to 4 x 4 edges", 4, 0), ("beyond that an empty node", 5, 2)]
+    ("limit", "width", "empty"), [("up to 4 x 4 edges", 4, 1), ("beyond that an empty node", 5, 3)]
 )
 def test_auto_on_amd_s_runtime(counting, device, limit, width, empty):
     wide(device, width, join="auto")
     assert counting.calls.count("hipGraphAddEmptyNode") == empty
     assert counting.calls.count("hipGraphAddKernelNode") == 0
+
+
+def test_only_several_commands_that_wait_for_nothing_get_a_root_in_front(counting, device, monkeypatch):
+    """AMD's 7.2.4 loses the order of the stream in front of every root of a graph but the first."""
+    waits = []
+    for name in ("hipGraphAddMemsetNode", "hipGraphAddEmptyNode"):
+        add = counting[name]
+        monkeypatch.setitem(
+            counting, name, lambda g, d, count, *more, add=add: (waits.append(count), add(g, d, count, *more))[1]
+        )
+    x = device.allocate(64)
+    with device.command_buffer(dependencies="inferred") as cb:
+        cb.fill_buffer(x, 1, length=4)
+        cb.fill_buffer(x, 2, length=4)
+        cb.execution_barrier()
+        cb.fill_buffer(x, 3, length=4)
+    assert waits == [0, 1, 1]
+    waits.clear()
+    wide(device, width=2, join="edges")
+    assert waits == [0, 1, 1, 2, 2, 2, 2]
+    waits.clear()
+    with device.command_buffer(dependencies="inferred") as cb:
+        cb.fill_buffer(x, 1, length=4)
+        cb.fill_buffer(x, 2, offset=4, length=4)
+    assert waits == [0, 1, 1]
 
 
 class Runtime:
@@ -96,7 +121,7 @@ def test_the_environment_sets_the_default(counting, device, monkeypatch):
     wide(device, join=None)
     assert counting.calls.count("hipGraphAddKernelNode") == 2
     wide(device, join="empty")
-    assert counting.calls.count("hipGraphAddEmptyNode") == 2
+    assert counting.calls.count("hipGraphAddEmptyNode") == 2 + 2  # with both roots
     monkeypatch.setenv("HIPGRAPH_CB_JOIN", "")
     wide(device, join=None)
     monkeypatch.setenv("HIPGRAPH_CB_JOIN", "magic")

@@ -50,7 +50,11 @@ class _Session:
     def virtual(self, target: str) -> Device:
         from hipgraph_cb.opening import VIRTUAL_VARIABLE, open_device, process_choice
 
-        os.environ.setdefault(VIRTUAL_VARIABLE, ",".join(self._targets))
+        refusal = _refusal_of(target)
+        if refusal is not None:
+            pytest.fail(refusal, pytrace=False)
+        executed = [each for each in self._targets if _refusal_of(each) is None]
+        os.environ.setdefault(VIRTUAL_VARIABLE, ",".join(executed))
         seen = process_choice().virtual_targets
         if target not in seen:
             pytest.fail(
@@ -79,6 +83,18 @@ class _Session:
     def close(self) -> None:
         while self._devices:
             self._devices.popitem()[1].close()
+
+
+def _refusal_of(target: str) -> str | None:
+    """Why there is no virtual GPU for a target, or None where there is one."""
+    from hipgraph_cb.errors import HipGraphError
+    from hipgraph_cb.virtual.machine import gpu_model
+
+    try:
+        gpu_model(target)
+    except HipGraphError as error:
+        return str(error)
+    return None
 
 
 class KernelRunner:

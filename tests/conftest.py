@@ -1,12 +1,13 @@
-"""The whole suite runs on one virtual GPU, chosen before any test module can open a device."""
+"""The whole suite runs on these virtual GPUs, chosen before any test module can open a device."""
 
 import gc
 import os
 
 import pytest
 from hypothesis import HealthCheck, settings
+from support.devices import VIRTUAL_GPUS
 
-os.environ["HIPGRAPH_CB_VIRTUAL"] = "gfx942"
+os.environ["HIPGRAPH_CB_VIRTUAL"] = ",".join(VIRTUAL_GPUS)
 
 # How fast examples are made or run says nothing about the package.
 settings.register_profile("any machine", deadline=None, suppress_health_check=[HealthCheck.too_slow])

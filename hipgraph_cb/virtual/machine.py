@@ -150,7 +150,9 @@ def gpu_model(text: str) -> tuple[TargetId, GpuModel]:
     target = TargetId.parse(text)
     model = MODELS.get(target.processor)
     if model is None:
-        raise InvalidArgumentError("there is no virtual GPU of this kind", found=repr(text), allowed=", ".join(MODELS))
+        raise InvalidArgumentError(
+            f"no virtual GPU executes code for {target.processor}", found=repr(text), allowed=", ".join(MODELS)
+        )
     return _with_features(target, TargetId.parse(model.processor + model.features)), model
 
 

@@ -1,4 +1,4 @@
-"""The facts that the virtual GPUs report: one row per processor."""
+"""The facts that the virtual GPUs report: one row per processor whose code is executed."""
 
 from __future__ import annotations
 
@@ -34,9 +34,6 @@ class GpuModel:
 MODELS = {
     model.processor: model
     for model in (
-        GpuModel("gfx906", "Virtual AMD Instinct MI50", 9, 0, ":sramecc+:xnack-", 60, clock=1_725_000, pci_chip=0x66A1),
-        GpuModel("gfx908", "Virtual AMD Instinct MI100", 9, 0, ":sramecc+:xnack-", 120, l2_cache=8 << 20),
-        GpuModel("gfx90a", "Virtual AMD Instinct MI210", 9, 0, ":sramecc+:xnack-", 104, l2_cache=8 << 20),
         GpuModel(
             "gfx942",
             "Virtual AMD Instinct MI300X",
@@ -50,22 +47,8 @@ MODELS = {
             pci_chip=0x74A1,
             xcc_count=8,
         ),
-        GpuModel(
-            "gfx950",
-            "Virtual AMD Instinct MI355X",
-            9,
-            5,
-            ":sramecc+:xnack-",
-            256,
-            clock=2_400_000,
-            memory_bus_bits=8192,
-            lds=160 << 10,
-            xcc_count=8,
-        ),
-        GpuModel("gfx1030", "Virtual AMD Radeon RX 6800 XT", 10, 3, "", 36, 32, memory_bus_bits=256),
         GpuModel("gfx1100", "Virtual AMD Radeon RX 7900 XTX", 11, 0, "", 48, 32, clock=2_500_000, memory_bus_bits=384),
         GpuModel("gfx1101", "Virtual AMD Radeon RX 7800 XT", 11, 0, "", 30, 32, clock=2_430_000, memory_bus_bits=256),
-        GpuModel("gfx1151", "Virtual AMD Radeon 8060S", 11, 5, "", 20, 32, clock=2_900_000, memory_bus_bits=256),
         GpuModel("gfx1200", "Virtual AMD Radeon RX 9060 XT", 12, 0, "", 16, 32, memory_bus_bits=128),
         GpuModel("gfx1201", "Virtual AMD Radeon RX 9070 XT", 12, 0, "", 32, 32, memory_bus_bits=256),
     )

@@ -8,18 +8,36 @@ import numpy as np
 import pytest
 
 from hipgraph_cb import open_device
-from hipgraph_cb.opening import process_choice
+from hipgraph_cb.opening import BACKENDS, process_choice
 from hipgraph_cb.recording.dependencies import JoinPolicy
 
+OF_KERNELS = {
+    "test_addresses_by_value",
+    "test_arguments",
+    "test_basics",
+    "test_dispatches",
+    "test_faults",
+    "test_fills_by_kernels",
+    "test_indirect_counts",
+    "test_launch_options",
+    "test_number_slots",
+    "test_refusals",
+    "test_updates",
+}
+"""Where the processor matters most: these run on the second device every time. The rest runs there in the long tests,
+and so does everything on further devices."""
 FIXTURES = Path(__file__).parent.parent / "fixtures" / "conformance"
 
 
 def pytest_generate_tests(metafunc):
     if "device" in metafunc.fixturenames:
-        ordinals = range(len(process_choice().virtual_targets) or 1)
-        devices = [("hip", ordinal) for ordinal in ordinals] + [("hsa", 0)]
-        names = [f"{backend}{ordinal}" for backend, ordinal in devices]
-        metafunc.parametrize("device", devices, indirect=True, ids=names, scope="session")
+        always = 2 if metafunc.module.__name__.rpartition(".")[2] in OF_KERNELS else 1
+        devices = [
+            pytest.param((backend, ordinal), id=f"{backend}-{target}", marks=[pytest.mark.long] * (ordinal >= always))
+            for ordinal, target in enumerate(process_choice().virtual_targets or ("real",))
+            for backend in BACKENDS
+        ]
+        metafunc.parametrize("device", devices, indirect=True, scope="session")
 
 
 def pytest_collection_modifyitems(config, items):

@@ -36,8 +36,8 @@ def code_object(kernels):
 
 @pytest.fixture
 def opening(device):
-    """`open_device` for the backend of the device."""
-    return partial(open_device, device.backend)
+    """`open_device` for the device's backend and ordinal."""
+    return partial(open_device, device.backend, device=device.ordinal)
 
 
 def made_and_released(backend, count, failed):

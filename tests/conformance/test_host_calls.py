@@ -145,7 +145,7 @@ def test_reading_a_buffer_reports_it_too(device):
 def test_closing_the_device_reports_what_no_wait_has(device):
     from hipgraph_cb import open_device
 
-    other = open_device(device.backend)
+    other = open_device(device.backend, device=device.ordinal)
     with other.command_buffer() as cb:
         cb.host_call(lambda: 1 // 0)
     cb.replay()

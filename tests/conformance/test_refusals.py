@@ -10,6 +10,14 @@ from hipgraph_cb.code_object.verify import verify
 from hipgraph_cb.errors import HipGraphError, InvalidArgumentError, OutOfRangeError
 
 COUNT = 1024
+SEGMENT_BYTES = {"gfx942": 0x6644, "gfx1100": 0x6784, "gfx1201": 0x6784}
+"""By processor, the first segment of `k_cl`, as llvm-readelf-19 says."""
+FAULTING_LOADS = {
+    "gfx942": ("global_load_dword v4, v[0:1], off", "0x58", "wave 3, lane 40"),
+    "gfx1100": ("global_load_b32 v2, v[2:3], off", "0x70", "wave 7, lane 8"),
+    "gfx1201": ("global_load_b32 v2, v[2:3], off", "0x6c", "wave 7, lane 8"),
+}
+"""By processor, the load of x in `saxpy` as llvm-objdump-19 says, and where element 1000 is in a workgroup of 256."""
 PACKET = re.compile(r"^queue \d+, packet \d+: ", re.M)
 NAMES = {"hip": "HipBuffer", "hsa": "HsaBuffer"}
 
@@ -100,7 +108,7 @@ def test_a_truncated_code_object_is_refused_with_its_offset(device, corpus):
     assert str(raised.value) == (
         "segment 1 is past the end of the file\n"
         "  where: file offset 0\n"
-        "  found: 26180 bytes at offset 0\n"
+        f"  found: {SEGMENT_BYTES[device.target.processor]} bytes at offset 0\n"
         "  allowed: a range inside the file's 9000 bytes\n"
         "  next: the file is truncated; build or copy it again"
     )
@@ -131,13 +139,13 @@ def test_a_load_outside_any_allocation_names_instruction_lane_and_distance(devic
             f"  where: command 0, {waiting}",
         ),
     }[device.backend]
-    # element 1000 is the first one past x: workgroup 3, wave 3, lane 40
+    load, offset, lane = FAULTING_LOADS[device.target.processor]
     assert PACKET.sub("", report).replace("HSA memory", "device memory") == (
         "kernel saxpy: memory access fault: 0 bytes past the end of `device memory #N`, 4000 bytes\n"
         "  kernel: saxpy\n"
-        "  instruction: global_load_dword v4, v[0:1], off\n"
-        "  pc: ADDRESS (entry +0x58)\n"
-        "  workgroup: (3, 0, 0), wave 3, lane 40\n"
+        f"  instruction: {load}\n"
+        f"  pc: ADDRESS (entry +{offset})\n"
+        f"  workgroup: (3, 0, 0), {lane}\n"
         "  address: ADDRESS\n"
         "  in this device's buffers: 0 bytes past the end of `x`, 4000 bytes"
     )
@@ -159,7 +167,8 @@ def test_an_opcode_that_does_not_exist_is_named_with_its_address(device, corpus)
         "hsa": (42, "HSA_STATUS_ERROR_ILLEGAL_INSTRUCTION"),
     }[device.backend]
     assert PACKET.sub("", without_addresses(error)).endswith(
-        "kernel saxpy: illegal instruction: 0xffffffff belongs to no instruction format of gfx942\n"
+        "kernel saxpy: illegal instruction: 0xffffffff belongs to no instruction format of "
+        f"{device.target.processor}\n"
         "  kernel: saxpy\n"
         "  instruction: .long 0xffffffff\n"
         "  pc: ADDRESS (entry +0x0)\n"

@@ -40,7 +40,7 @@ def test_an_ordinal_past_the_virtual_devices_names_those_that_exist() -> None:
     assert str(raised.value) == (
         "open_device: no such device\n"
         "  found: device 7\n"
-        "  allowed: 0 to 0 (virtual: gfx942)\n"
+        "  allowed: 0 to 2 (virtual: gfx942, gfx1100, gfx1201)\n"
         "  next: name more targets in HIPGRAPH_CB_VIRTUAL before the process starts"
     )
 

@@ -74,22 +74,31 @@ def test_a_fault_of_the_kernel_fails_the_test_with_its_report(project: Path) -> 
 
 
 def test_the_device_of_a_test_is_that_of_its_marker(project: Path) -> None:
-    marker = '@pytest.mark.hipgraph_target("gfx90a")'
-    write_test(project, 'assert virtual_gpu.target.processor == "gfx90a"', "virtual_gpu", marker)
+    marker = '@pytest.mark.hipgraph_target("gfx1100")'
+    write_test(project, 'assert virtual_gpu.target.processor == "gfx1100"', "virtual_gpu", marker)
     assert "1 passed" in run_pytest(project).stdout
 
 
 def test_the_device_of_a_test_without_a_marker_is_that_of_the_option(project: Path) -> None:
-    write_test(project, 'assert virtual_gpu.target.processor == "gfx90a"', "virtual_gpu")
-    assert "1 passed" in run_pytest(project, "--hipgraph-target=gfx90a").stdout
+    write_test(project, 'assert virtual_gpu.target.processor == "gfx1100"', "virtual_gpu")
+    assert "1 passed" in run_pytest(project, "--hipgraph-target=gfx1100").stdout
+
+
+def test_a_target_whose_code_is_not_executed_fails_its_own_test_only(project: Path) -> None:
+    write_test(project, "pass", "virtual_gpu", '@pytest.mark.hipgraph_target("gfx90a")')
+    test = project / "test_mine.py"
+    test.write_text(test.read_text() + "\ndef test_of_another(virtual_gpu): pass\n")
+    done = run_pytest(project)
+    assert "no virtual GPU executes code for gfx90a" in done.stdout
+    assert "1 failed, 1 passed" in done.stdout
 
 
 def test_a_target_that_the_process_does_not_see_fails_by_name(project: Path) -> None:
-    write_test(project, "pass", "virtual_gpu", '@pytest.mark.hipgraph_target("gfx90a")')
+    write_test(project, "pass", "virtual_gpu", '@pytest.mark.hipgraph_target("gfx1100")')
     done = run_pytest(project, virtual="gfx942")
     assert done.returncode == 1
     assert (
-        "this process sees gfx942, and the test wants gfx90a: unset HIPGRAPH_CB_VIRTUAL, or add gfx90a to it"
+        "this process sees gfx942, and the test wants gfx1100: unset HIPGRAPH_CB_VIRTUAL, or add gfx1100 to it"
     ) in done.stdout
 
 

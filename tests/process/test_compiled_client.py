@@ -78,7 +78,7 @@ def test_without_a_device_for_the_code_a_launch_says_so(client):
     import ctypes
     import numpy as np
     from hipgraph_cb.virtual.install import install
-    runtime = install(["gfx90a"])
+    runtime = install(["gfx1100"])
     client = ctypes.CDLL({str(client)!r}).client
     print(client(ctypes.c_void_p(np.zeros(4, np.int32).ctypes.data), 4, 1))
     print("gfx942" in runtime.fault_report())

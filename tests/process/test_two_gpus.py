@@ -8,7 +8,7 @@ SETUP = """
 import ctypes
 import numpy as np
 from hipgraph_cb.virtual.install import install
-install(["gfx942", "gfx90a"])
+install(["gfx942", "gfx1100"])
 from hip import hip
 from support.hip_callers import RawLibrary
 from support.hip_program import Program, code_of, done
@@ -34,7 +34,7 @@ print(done(hip.hipGetDevice()), owner, done(hip.hipMemGetInfo())[0] - (16 << 30)
 done(hip.hipSetDevice(0))
 print(done(hip.hipMemGetInfo())[0] - (16 << 30), int(done(hip.hipDeviceGetByPCIBusId(b"0000:02:00.0"))))
 """
-    assert output(code).splitlines() == ["2 ['gfx942', 'gfx90a']", "1 1 -64", "0 1"]
+    assert output(code).splitlines() == ["2 ['gfx942', 'gfx1100']", "1 1 -64", "0 1"]
 
 
 def test_peers_are_enabled_and_disabled_once():

@@ -16,7 +16,7 @@ def test_a_code_object_is_checked_against_the_device_that_loads_it():
     folder = Path({str(ROOT / "tests/fixtures/corpus/clang")!r})
     for ordinal in (0, 1):
         with open_device(device=ordinal) as device:
-            for name in ("gfx942", "gfx90a"):
+            for name in ("gfx942", "gfx1100"):
                 data = (folder / f"k_cl.{{name}}.hsaco").read_bytes()
                 try:
                     print(ordinal, name, device.load(data)["saxpy"].name)
@@ -26,9 +26,9 @@ def test_a_code_object_is_checked_against_the_device_that_loads_it():
                     except HipGraphError as offline:
                         print(ordinal, name, error.found, str(error) == str(offline))
     """
-    assert result_of(run(code, HIPGRAPH_CB_VIRTUAL="gfx942,gfx90a")) == (
+    assert result_of(run(code, HIPGRAPH_CB_VIRTUAL="gfx942,gfx1100")) == (
         0,
-        "0 gfx942 saxpy\n0 gfx90a gfx90a (processor differs) True\n"
-        "1 gfx942 gfx942 (processor differs) True\n1 gfx90a saxpy",
+        "0 gfx942 saxpy\n0 gfx1100 gfx1100 (processor differs) True\n"
+        "1 gfx942 gfx942 (processor differs) True\n1 gfx1100 saxpy",
         "",
     )

@@ -70,7 +70,7 @@ def test_a_c_client_finds_it_under_every_soname_and_version():
     code = """
     import ctypes
     from hipgraph_cb.virtual.install import install
-    install(["gfx942", "gfx90a"])
+    install(["gfx942", "gfx1100"])
     dlvsym = ctypes.CDLL(None).dlvsym
     dlvsym.restype, dlvsym.argtypes = ctypes.c_void_p, [ctypes.c_void_p, ctypes.c_char_p, ctypes.c_char_p]
     for soname in ("libamdhip64.so", "libamdhip64.so.6", "libamdhip64.so.7"):

@@ -27,14 +27,14 @@ def launch(*words: str, **variables: str) -> subprocess.CompletedProcess[str]:
 def test_options_become_variables_and_the_folder_goes_with_the_program(tmp_path):
     variables = "$HIPGRAPH_CB_VIRTUAL $HIPGRAPH_CB_VIRTUAL_SEED $HIPGRAPH_CB_SCHEDULE $HIPGRAPH_CB_TRACE"
     script = f"echo {variables}; ls -d $ROCM_PATH; exit 9"
-    options = ["--target", "gfx942, gfx90a", "--seed", "7", "--schedule", "random", "--trace", "trace.jsonl"]
+    options = ["--target", "gfx942, gfx1100", "--seed", "7", "--schedule", "random", "--trace", "trace.jsonl"]
     finished = launch(*options, "--", "sh", "-c", script, TMPDIR=str(tmp_path))
     reported, folder = finished.stdout.splitlines()
     assert finished.returncode == 9
-    assert reported == f"gfx942,gfx90a 7 random {Path.cwd() / 'trace.jsonl'}"
+    assert reported == f"gfx942,gfx1100 7 random {Path.cwd() / 'trace.jsonl'}"
     assert Path(folder).parent == tmp_path
     assert list(tmp_path.iterdir()) == []
-    assert finished.stderr.strip() == LINE.format("sh", "gfx942, gfx90a, waves in random order")
+    assert finished.stderr.strip() == LINE.format("sh", "gfx942, gfx1100, waves in random order")
 
 
 def test_a_program_that_a_signal_ended_ends_the_launcher_by_it():

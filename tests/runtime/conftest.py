@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from support.devices import VIRTUAL_GPUS
 from support.hip_callers import CtypesCaller, HipPythonCaller, structure
 
 from hipgraph_cb.abi.hip.structures import KernelNodeParams, MemsetParams
@@ -17,7 +18,7 @@ KERNELS = Path(__file__).resolve().parents[1] / "fixtures" / "corpus" / "clang" 
 
 @pytest.fixture(scope="session", autouse=True)
 def runtime():
-    return install(["gfx942"])
+    return install(VIRTUAL_GPUS)
 
 
 @pytest.fixture(params=["6.4", "7.2"])

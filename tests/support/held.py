@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-ENDLESS = Path(__file__).parent.parent / "fixtures" / "virtual" / "endless.gfx942.hsaco"
+FIXTURES = Path(__file__).parent.parent / "fixtures" / "virtual"
 HANGING = 600
 """Seconds after which a test that waits in vain fails; nothing else depends on them."""
 
@@ -21,7 +21,8 @@ class HeldWork:
         flag = device.from_host(bytes(4))
         self._flag = ctypes.c_int.from_address(flag.address)
         with device.command_buffer(label="held") as self._cb:
-            self._cb.dispatch(device.load(ENDLESS)["endless"], 1, 64, args=[flag])
+            code_object = device.load(FIXTURES / f"endless.{device.target.processor}.hsaco")
+            self._cb.dispatch(code_object["endless"], 1, 64, args=[flag])
 
     def start(self, stream: Any = None) -> None:
         self._flag.value = 0

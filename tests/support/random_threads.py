@@ -15,7 +15,7 @@ import numpy as np
 from hipgraph_cb import Slot
 from hipgraph_cb.errors import HipGraphError
 
-KERNELS = Path(__file__).parent.parent / "fixtures" / "conformance" / "conformance.gfx942.hsaco"
+FIXTURES = Path(__file__).parent.parent / "fixtures" / "conformance"
 SIZE = 256
 SHARED = 6
 
@@ -30,7 +30,7 @@ class Shared:
     def __init__(self, device: Any, faults: bool) -> None:
         self.device = device
         self.faults = faults
-        self.data = KERNELS.read_bytes()
+        self.data = (FIXTURES / f"conformance.{device.target.processor}.hsaco").read_bytes()
         self.buffers = [device.allocate(SIZE) for _ in range(SHARED)]
         self.executables = [device.load(self.data)]
         self.streams = [device.stream() for _ in range(3)]

@@ -7,10 +7,13 @@ import pytest
 from support.assembled import assembled, kernel_of
 
 from hipgraph_cb.code_object.target_id import TargetId
+from hipgraph_cb.errors import InvalidArgumentError
 from hipgraph_cb.virtual.dispatch import ExecutionSettings, execute
+from hipgraph_cb.virtual.isa.targets.families import target_of
 from hipgraph_cb.virtual.launch import Launch
 from hipgraph_cb.virtual.machine import Machine
 from hipgraph_cb.virtual.memory import Memory
+from hipgraph_cb.virtual.models import MODELS
 from hipgraph_cb.virtual.settings import Settings
 
 UPPER_HALF = assembled(
@@ -26,6 +29,21 @@ UPPER_HALF = assembled(
     """,
     "000206c0000000008002027eff02047e785634127fc08cbf408094dc01000802700f8cbf008070dc01020800000081bf",
 )
+
+
+def test_every_virtual_gpu_executes_its_code():
+    assert [name for name in MODELS if (target := target_of(name)) is None or not target.executes] == []
+
+
+@pytest.mark.parametrize("target", ["gfx90a", "gfx950:xnack-", "gfx1030"])
+def test_a_device_that_could_not_execute_its_code_is_refused(target):
+    with pytest.raises(InvalidArgumentError) as raised:
+        Machine([target], Settings(memory=1 << 20))
+    assert str(raised.value) == (
+        f"no virtual GPU executes code for {target.partition(':')[0]}\n"
+        f"  found: {target!r}\n"
+        "  allowed: gfx942, gfx1100, gfx1101, gfx1200, gfx1201"
+    )
 
 
 @pytest.mark.parametrize(

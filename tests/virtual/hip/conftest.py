@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import pytest
+from support.devices import VIRTUAL_GPUS
 
 from hipgraph_cb.virtual.install import install
 
 
 @pytest.fixture(scope="session", autouse=True)
 def runtime():
-    return install(["gfx942"])
+    return install(VIRTUAL_GPUS)
 
 
 @pytest.fixture

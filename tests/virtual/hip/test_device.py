@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import ctypes
 
+from support.devices import VIRTUAL_GPUS
+
 from hipgraph_cb.abi.hip.structures import DeviceProperties, DevicePropertiesR0000
 
 
@@ -37,7 +39,7 @@ def test_attributes_agree_with_properties(hip):
 
 
 def test_an_ordinal_that_is_not_there_is_an_invalid_device(hip):
-    assert hip.hipSetDevice(1) == (101,)
+    assert hip.hipSetDevice(len(VIRTUAL_GPUS)) == (101,)
     assert hip.hipGetDeviceProperties(-1)[0] == 101
     assert hip.hipDeviceGetAttribute(hip.hipDeviceAttribute_t.hipDeviceAttributeWarpSize, 7)[0] == 101
     assert hip.hipGetDevice() == (0, 0)
@@ -68,7 +70,7 @@ def test_errors_have_names_and_texts(hip):
 
 def test_the_last_error_stays_until_it_is_read(hip):
     assert hip.hipSetDevice(9) == (101,)
-    assert hip.hipGetDeviceCount() == (0, 1)
+    assert hip.hipGetDeviceCount() == (0, len(VIRTUAL_GPUS))
     assert hip.hipPeekAtLastError() == (101,)
     assert hip.hipGetLastError() == (101,)
     assert hip.hipGetLastError() == (0,)

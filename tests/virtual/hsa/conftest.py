@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from support.devices import VIRTUAL_GPUS
 from support.hsa_client import Client
 
 from hipgraph_cb.virtual.install import install_hsa
@@ -12,7 +13,7 @@ SAXPY = "clang/k_cl.gfx942.hsaco"
 
 @pytest.fixture(scope="session", autouse=True)
 def library():
-    return install_hsa(["gfx942"])
+    return install_hsa(VIRTUAL_GPUS)
 
 
 @pytest.fixture

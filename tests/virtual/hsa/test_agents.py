@@ -17,8 +17,8 @@ def agent_info(client, agent, attribute, kind=U32):
 
 def test_there_are_one_cpu_and_the_gpus(client):
     agents = client.iterate("hsa_iterate_agents")
-    assert [agent_info(client, agent, 17) for agent in agents] == [0, 1]  # device type
-    assert [agent_info(client, agent, 16) for agent in agents] == [0, 1]  # node
+    assert [agent_info(client, agent, 17) for agent in agents] == [0, 1, 1, 1]  # device type
+    assert [agent_info(client, agent, 16) for agent in agents] == [0, 1, 2, 3]  # node
 
 
 def test_an_iteration_ends_with_what_the_callback_returns(client):

@@ -198,7 +198,7 @@ def test_host_memory_is_locked_and_known_until_it_is_unlocked(client):
     assert info_of(client, address)[0].type == UNKNOWN
     assert out(client.hsa.hsa_amd_memory_lock, address, 1000, None, 0) == address
     info, agents = info_of(client, address + 500)
-    assert (info.type, info.sizeInBytes, set(agents)) == (LOCKED, 1000, {client.cpu, client.gpu})
+    assert (info.type, info.sizeInBytes, set(agents)) == (LOCKED, 1000, {client.cpu, client.gpu, *client.others})
     assert client.hsa.hsa_amd_memory_unlock(address) == 0
     assert client.hsa.hsa_amd_memory_unlock(address) == INVALID_ARGUMENT
     assert info_of(client, address)[0].type == UNKNOWN

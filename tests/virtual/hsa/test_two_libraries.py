@@ -6,6 +6,7 @@ import ctypes
 
 import numpy as np
 import pytest
+from support.devices import VIRTUAL_GPUS
 from support.hsa_client import CORPUS, dispatch, out
 
 from hipgraph_cb.errors import FailedPreconditionError
@@ -17,7 +18,7 @@ GRID, WORKGROUP = (1024, 1, 1), (256, 1, 1)
 
 @pytest.fixture
 def hip():
-    install(["gfx942"])
+    install(VIRTUAL_GPUS)
     from hip import hip
 
     return hip
@@ -31,13 +32,13 @@ def run_saxpy(client, module, queue, y, x):
 
 
 def test_both_libraries_lead_to_the_same_machine(hip, library):
-    assert install(["gfx942"]).machine is library.machine
-    assert install_hsa(["gfx942"]) is library
+    assert install(VIRTUAL_GPUS).machine is library.machine
+    assert install_hsa(VIRTUAL_GPUS) is library
 
 
 def test_other_devices_are_refused_by_either_library(hip):
     with pytest.raises(FailedPreconditionError, match="this process already has virtual GPUs"):
-        install_hsa(["gfx90a"])
+        install_hsa(["gfx1100"])
 
 
 def test_a_hip_allocation_is_used_by_an_hsa_dispatch(hip, client, module, queue):
@@ -88,7 +89,7 @@ def test_work_of_both_libraries_is_interleaved_on_one_worker(hip, client, module
         run_saxpy(client, module, queue, y, y)
         assert int(hip.hipMemsetAsync(y, 0, 4, None)[0]) == 0
     assert int(hip.hipDeviceSynchronize()[0]) == 0
-    assert len(library.machine.gpus) == 1
+    assert len(library.machine.gpus) == len(VIRTUAL_GPUS)
 
 
 def test_calls_are_counted_and_failed_in_their_own_library(client, library):

@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test test-long test-producers test-clients test-libraries test-encodings check docs bench wheels fixtures clean
+.PHONY: demo test test-long test-producers test-clients test-libraries test-rocm test-encodings check docs bench wheels fixtures clean
 
 $(VENV)/.runtime: pyproject.toml
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
@@ -18,10 +18,10 @@ demo: $(VENV)/.runtime
 	$(BIN)/hipgraph-cb demo
 
 test: $(VENV)/.dev
-	$(BIN)/python -m pytest -n 2 -m "not long and not producers and not clients and not libraries and not encodings" tests
+	$(BIN)/python -m pytest -n 2 -m "not long and not producers and not clients and not libraries and not encodings and not rocm" tests
 
 test-long: $(VENV)/.dev
-	$(BIN)/python -m pytest -n 2 -m "not producers and not clients and not libraries and not encodings" tests
+	$(BIN)/python -m pytest -n 2 -m "not producers and not clients and not libraries and not encodings and not rocm" tests
 
 # Other compilers, in an environment of their own: about 1.5 GB. They compile for gfx942 without a GPU.
 PRODUCERS := .venv-producers
@@ -51,6 +51,11 @@ test-clients: $(CLIENTS)/.done
 # Real libraries of kernels, fetched by apt-get and pip: 410 MB once, kept in the user's cache folder.
 test-libraries: $(VENV)/.dev
 	$(BIN)/python -m pytest -m libraries tests/libraries
+
+# The conformance suite on AMD's own HIP runtimes, on the virtual HSA library: Debian's packages, 130 MB once, kept in the
+# user's cache folder.
+test-rocm: $(VENV)/.dev
+	$(BIN)/python -m pytest -n 2 -m rocm tests/rocm
 
 # LLVM 22's disassembler, in an environment of its own: 62 MB.
 ENCODINGS := .venv-encodings

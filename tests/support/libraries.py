@@ -14,10 +14,9 @@ import zipfile
 from pathlib import Path
 from typing import NamedTuple
 
-from support.tools import require_tool
+from support.debian import download
 
 SUFFIXES = (".co", ".hsaco")
-_KEYRING = "/usr/share/keyrings/debian-archive-keyring.gpg"
 
 
 class Package(NamedTuple):
@@ -50,26 +49,7 @@ def code_objects(package: Package) -> list[Path]:
 
 
 def _from_apt(package: Package, scratch: Path, parts: Path) -> None:
-    """From a suite of Debian at the mirror that this machine uses, with a list of packages of its own."""
-    require_tool("apt-get", "apt")
-    form = ["apt-get", "indextargets", "--format", "$(LABEL) $(REPO_URI)", "Created-By: Packages"]
-    rows = [line.split() for line in _output(form).splitlines()]
-    mirror = next(uri for label, uri in (row for row in rows if len(row) == 2) if label == "Debian")
-    (scratch / "sources.list").write_text(f"deb [signed-by={_KEYRING}] {mirror} {package.source} main\n")
-    for folder in ("state/lists/partial", "cache/archives/partial"):
-        (scratch / folder).mkdir(parents=True)
-    options = {
-        "Dir::State": scratch / "state",
-        "Dir::State::status": "/var/lib/dpkg/status",
-        "Dir::Cache": scratch / "cache",
-        "Dir::Etc::sourcelist": scratch / "sources.list",
-        "Dir::Etc::sourceparts": "-",
-        "APT::Sandbox::User": "root",
-    }
-    apt = ["apt-get", "-q", *(f"-o{key}={value}" for key, value in options.items())]
-    subprocess.run([*apt, "update"], check=True, stdout=subprocess.DEVNULL)
-    subprocess.run([*apt, "download", f"{package.name}={package.version}"], check=True, cwd=scratch)
-    (archive,) = scratch.glob("*.deb")
+    (archive,) = download([package.source], [f"{package.name}={package.version}"], scratch)
     with subprocess.Popen(["dpkg-deb", "--fsys-tarfile", archive], stdout=subprocess.PIPE) as stream:
         wanted = [f"*{processor}*{suffix}" for processor in package.processors for suffix in SUFFIXES]
         subprocess.run(["tar", "-x", "-C", parts, "--wildcards", *wanted], check=True, stdin=stream.stdout)
@@ -84,7 +64,3 @@ def _from_pip(package: Package, scratch: Path, parts: Path) -> None:
         for name in wheel.namelist():
             if any(processor in name for processor in package.processors):
                 wheel.extract(name, parts)
-
-
-def _output(command: list[str]) -> str:
-    return subprocess.run(command, check=True, capture_output=True, text=True).stdout

@@ -26,18 +26,23 @@ def ended_at_once(data: bytes, kernel: str) -> bytes:
 
 
 def with_metadata(data: bytes, change: Callable[[dict[str, Any]], None]) -> bytes:
-    """The same code object with its metadata changed: the new note stands behind the file, and counts alone."""
+    """The same code object with its metadata changed: the new note stands behind the file, and counts alone.
+
+    The section headers move behind it: AMD's runtime takes their end for the end of the file.
+    """
     (note,) = inspect(data).code_object.metadata_notes
     root = msgpack.unpackb(note.data)
     change(root)
     patched = bytearray(data) + bytes(-len(data) % 8)
     record, start = elf.metadata_note(root), len(patched)
-    (table,) = struct.unpack_from("<Q", data, 32)
-    (count,) = struct.unpack_from("<H", data, 56)
+    (table, sections) = struct.unpack_from("<QQ", data, 32)
+    (count, section_size, section_count) = struct.unpack_from("<HHH", data, 56)
     for row in range(table, table + count * elf.PROGRAM_HEADER_SIZE, elf.PROGRAM_HEADER_SIZE):
         if struct.unpack_from("<I", data, row) == (elf.NOTE,):
             struct.pack_into("<QQQQQ", patched, row + 8, start, start, start, len(record), len(record))
-    return bytes(patched) + record
+    patched += record + bytes(-len(record) % 8)
+    struct.pack_into("<Q", patched, 40, len(patched))
+    return bytes(patched) + data[sections : sections + section_size * section_count]
 
 
 def with_addresses_by_value(data: bytes, **keys: str) -> bytes:

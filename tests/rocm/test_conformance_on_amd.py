@@ -1,0 +1,69 @@
+"""The conformance suite on AMD's own HIP runtimes, which run on the virtual HSA library.
+
+What fails there is expected by name and with its reason. What is said to fail always and passes is an error too: then
+it is to be taken out of the list.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from support.amd_packages import RUNTIMES
+from support.amd_suite import outcomes
+
+pytestmark = pytest.mark.rocm
+
+FILES = """
+addresses_by_value arguments arrays barriers basics calls_in_calls changed_programs closing_in_threads collections
+commands_from_outside compared_replays copies disagreeing_sizes dispatches events executables failed_calls faults fills
+fills_by_kernels flat_memory host_buffers host_calls indirect_counts inferred_dependencies launch_options launches
+lifetimes lost_edges
+"""
+
+NO_COOPERATIVE_QUEUE = "the virtual HSA library has no cooperative queues"
+SIZES = "AMD's runtime launches with the sizes of the notes, which those of the descriptor contradict"
+AFTER_A_FAULT = "6.4.3 aborts after a fault, and 7.2.4 repeats its code for ever"
+UNKNOWN_ON_7 = "7.2.4 gives other bytes; the cause is not known"
+QUEUES = "AMD's runtime runs a graph on at most four queues, so a lost edge need not be seen"
+
+OTHER_SIZE = "test_a_kernel_runs_whose_descriptor_states_another_size_than_its_note"
+
+ALWAYS = {
+    f"test_disagreeing_sizes.py::{OTHER_SIZE}[hip0-0-16]": SIZES,
+    "test_disagreeing_sizes.py::test_a_launch_has_the_larger_lds_size[hip0-4096]": SIZES,
+    "test_collections.py::test_a_failure_on_a_collected_stream_is_logged_at_the_next_call": AFTER_A_FAULT,
+    "test_launch_options.py::test_a_cooperative_launch_runs_on_hip_and_is_refused_by_name_on_hsa[hip0-stream]": (
+        NO_COOPERATIVE_QUEUE
+    ),
+    "test_failed_calls.py::test_the_whole_program_gives_back_what_it_makes[hip0-every verb]": NO_COOPERATIVE_QUEUE,
+}
+SOMETIMES = {
+    "test_faults.py": AFTER_A_FAULT,
+    f"test_disagreeing_sizes.py::{OTHER_SIZE}[hip0-4-64]": SIZES,
+    "test_lost_edges.py": QUEUES,
+    "test_host_calls.py::test_a_missing_barrier_before_it_is_found": QUEUES,
+    "test_host_calls.py::test_a_nested_recording_calls_functions_each_time_it_runs": (
+        "6.4.3 was seen to give other bytes; the cause is not known"
+    ),
+    "test_failed_calls.py": NO_COOPERATIVE_QUEUE,
+    "test_changed_programs.py::test_a_dispatch_keeps_its_options_when_it_gets_other_arguments": NO_COOPERATIVE_QUEUE,
+    "test_changed_programs.py::test_a_priority_goes_with_a_shape_and_numbers_in_slots[hip0-graph]": (UNKNOWN_ON_7),
+    "test_changed_programs.py::test_rows_can_be_switched_off_and_be_those_of_another_recording[hip0-exec-graph]": (
+        UNKNOWN_ON_7
+    ),
+}
+
+
+@pytest.mark.parametrize("profile", RUNTIMES)
+def test_the_conformance_suite_passes_but_for_what_is_listed(profile: str, tmp_path: Path) -> None:
+    tests = [f"tests/conformance/test_{name}.py" for name in FILES.split()]
+    found = outcomes(RUNTIMES[profile], tests, tmp_path)
+    failed = {test: message for test, (outcome, message) in found.items() if outcome in ("failed", "crashed")}
+    unexpected = {
+        test: message for test, message in failed.items() if not any(known in test for known in (*ALWAYS, *SOMETIMES))
+    }
+    assert not unexpected
+    mended = [known for known in ALWAYS if not any(known in test for test in failed)]
+    assert not mended, "these pass now: take them out of the list"
+    assert len(found) > 600

@@ -1,7 +1,7 @@
 """AMD's own HIP runtimes as Debian builds them, with the loader and the C library that they need, in the user's cache.
 
 AMD's two libraries are pinned by version and hash, since they are the judge; what they stand on is taken as the suite
-has it. 65 MB are fetched for a version, and 300 MB kept.
+has it. 65 MB are fetched for a version, and 260 MB kept.
 """
 
 from __future__ import annotations

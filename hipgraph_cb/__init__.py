@@ -14,6 +14,9 @@ from hipgraph_cb.version import __version__ as __version__
 
 if TYPE_CHECKING:
     from hipgraph_cb.capture.expected import Expected as Expected
+    from hipgraph_cb.code_object.formats import Format as Format
+    from hipgraph_cb.code_object.formats import Support as Support
+    from hipgraph_cb.code_object.formats import infer_format as infer_format
     from hipgraph_cb.compiler.compile import compile as compile
     from hipgraph_cb.errors import AlreadyExistsError as AlreadyExistsError
     from hipgraph_cb.errors import CancelledError as CancelledError
@@ -85,6 +88,7 @@ _HOMES = {
     "Expected": "hipgraph_cb.capture.expected",
     "Export": "hipgraph_cb.runtime.executable",
     "FailedPreconditionError": "hipgraph_cb.errors",
+    "Format": "hipgraph_cb.code_object.formats",
     "HazardPolicy": "hipgraph_cb.recording.hazard_policy",
     "HipError": "hipgraph_cb.errors",
     "HipGraphError": "hipgraph_cb.errors",
@@ -109,11 +113,13 @@ _HOMES = {
     "Slot": "hipgraph_cb.recording.resources",
     "Stage": "hipgraph_cb.recording.stages",
     "Stream": "hipgraph_cb.runtime.stream",
+    "Support": "hipgraph_cb.code_object.formats",
     "Transient": "hipgraph_cb.recording.transient",
     "UnavailableError": "hipgraph_cb.errors",
     "UnimplementedError": "hipgraph_cb.errors",
     "VirtualSettings": "hipgraph_cb.virtual.settings",
     "compile": "hipgraph_cb.compiler.compile",
+    "infer_format": "hipgraph_cb.code_object.formats",
     "load_recording": "hipgraph_cb.opening",
     "open_device": "hipgraph_cb.opening",
 }
@@ -137,6 +143,7 @@ __all__ = [
     "FailedPreconditionError",
     "FileError",
     "FilePermissionError",
+    "Format",
     "HazardPolicy",
     "HipError",
     "HipGraphError",
@@ -163,12 +170,14 @@ __all__ = [
     "Slot",
     "Stage",
     "Stream",
+    "Support",
     "Transient",
     "UnavailableError",
     "UnimplementedError",
     "VirtualSettings",
     "__version__",
     "compile",
+    "infer_format",
     "load_recording",
     "open_device",
 ]

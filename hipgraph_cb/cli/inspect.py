@@ -11,7 +11,9 @@ from hipgraph_cb.cli.output import say, say_json
 from hipgraph_cb.code_object.container import CODE_OBJECT, Container, read_container
 from hipgraph_cb.code_object.debug_info.debug_info import DebugInfo, Frame
 from hipgraph_cb.code_object.debug_info.source_text import described
+from hipgraph_cb.code_object.formats import infer_format, support
 from hipgraph_cb.code_object.kernel_args import Parameter
+from hipgraph_cb.code_object.target_id import TargetId
 from hipgraph_cb.code_object.verify import VerifiedExecutable, VerifiedExport, inspect, verify
 from hipgraph_cb.errors import HipGraphError, InvalidArgumentError
 from hipgraph_cb.files import open_file, read_file
@@ -26,6 +28,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--disassemble", metavar="KERNEL", help="print the instructions of a kernel instead")
     parser.add_argument(
+        "--formats", action="store_true", help="print only the format of each code object, and the size"
+    )
+    parser.add_argument(
         "--target",
         action="append",
         default=[],
@@ -37,6 +42,8 @@ def run(options: argparse.Namespace) -> int:
     if _is_capture(options.file):
         return _inspect_capture(options)
     data = read_file(options.file, "load")
+    if options.formats:
+        return _formats(data, options)
     try:
         container = read_container(data)
         listing = _container_facts(container)
@@ -71,10 +78,11 @@ def _is_capture(file: Path) -> bool:
 
 
 def _inspect_capture(options: argparse.Namespace) -> int:
-    if options.disassemble or options.target:
+    given = [name for name in ("disassemble", "target", "formats") if getattr(options, name)]
+    if given:
         raise InvalidArgumentError(
             "a capture file has no instructions of its own and no target",
-            found="--disassemble" if options.disassemble else "--target",
+            found=f"--{given[0]}",
             next_step="leave it out, or give the code object",
         )
     try:
@@ -85,6 +93,26 @@ def _inspect_capture(options: argparse.Namespace) -> int:
         return 1
     say_json(facts) if options.json else say(capture_text(facts))
     return 0
+
+
+def _formats(data: bytes, options: argparse.Namespace) -> int:
+    """The formats of a file, and with --target whether each target takes one of them."""
+    try:
+        found = infer_format(data)
+    except HipGraphError as error:
+        message = {"file": str(options.file), "error": str(error)}
+        say_json(message) if options.json else say(f"{options.file}: {error}")
+        return 1
+    takes = {text: support(data, [TargetId.parse(text)]) for text in options.target}
+    if options.json:
+        facts = {"file": str(options.file), "kind": found.kind, "size": found.size}
+        targets = {text: {"loads": bool(each), "reason": each.reason} for text, each in takes.items()}
+        say_json({**facts, "formats": [str(target) for target in found.targets], "targets": targets})
+    else:
+        say(f"{options.file}: {found.kind}, {found.size} bytes")
+        say("".join(f"  format {target}\n" for target in found.targets), end="")
+        say("".join(f"target {text}: {each.reason or 'loads'}\n" for text, each in takes.items()), end="")
+    return 0 if found.targets and all(takes.values()) else 1
 
 
 def _parts(data: bytes, container: Container, targets: list[str]) -> list[bytes | memoryview]:

@@ -27,6 +27,7 @@ from hipgraph_cb.runtime.device import DEFAULT_TIMEOUT
 
 if TYPE_CHECKING:
     from hipgraph_cb.backend.lifetime import Handle
+    from hipgraph_cb.code_object.target_id import TargetId
     from hipgraph_cb.code_object.verify import VerifiedExecutable
     from hipgraph_cb.foreign.memory import ForeignMemory
     from hipgraph_cb.recording.recording import Recording
@@ -69,6 +70,10 @@ class HsaDevice(BackendDevice):
         self._queue = self._new_queue("the device's own stream")
         fault_listeners.add(self)
         watch(self)
+
+    @property
+    def isas(self) -> frozenset[TargetId]:
+        return self.agent.targets
 
     def fault_report(self) -> str | None:
         return None if self.api.fault_report is None else self.api.fault_report()

@@ -31,6 +31,7 @@ from hipgraph_cb.runtime.host_buffer import HostBuffer
 from hipgraph_cb.runtime.options import ProgramOptions
 
 if TYPE_CHECKING:
+    from hipgraph_cb.code_object.formats import Support
     from hipgraph_cb.code_object.limits import DeviceLimits
     from hipgraph_cb.code_object.target_id import TargetId
     from hipgraph_cb.code_object.verify import VerifiedExecutable
@@ -156,6 +157,25 @@ class Device(ArrayCreation):
             )
         with self._in_call("import_buffer"):
             return self._import(foreign, label), foreign
+
+    @property
+    def isas(self) -> frozenset[TargetId]:
+        """The instruction sets that the runtime names, generic ones included. HIP names one."""
+        return frozenset({self.target})
+
+    def supports(self, source: str | os.PathLike[str] | bytes) -> Support:
+        """Whether the device takes a format, and the reason where not; kernels are not looked at.
+
+        Args:
+            source: the name of a format, such as "gfx942:xnack-"; or the bytes of a file, or its path (a `Path`).
+
+        Raises:
+            InvalidArgumentError: text that begins as a target and is none.
+            FileError: the file cannot be read.
+        """
+        from hipgraph_cb.code_object.formats import support
+
+        return support(source, self.isas)
 
     def load(self, source: str | os.PathLike[str] | bytes, label: str | None = None) -> Executable:
         """Verify a code object for this device and load it. `source` is a path or the bytes.

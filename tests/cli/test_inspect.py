@@ -241,3 +241,17 @@ def test_several_targets_are_each_answered_with_what_would_help(capsys: pytest.C
         "    allowed: code that runs on gfx950\n"
         "    next: compile with -mcpu=gfx950\n"
     )
+
+
+def test_the_formats_of_a_file_are_printed_alone(capsys: pytest.CaptureFixture[str]) -> None:
+    file = CORPUS / "clang/k_cl.gfx942.hsaco"
+    assert main(["inspect", "--formats", "--target", "gfx942:xnack-", str(file)]) == 0
+    assert capsys.readouterr().out == (
+        f"{file}: code object, {file.stat().st_size} bytes\n  format gfx942\ntarget gfx942:xnack-: loads\n"
+    )
+    assert main(["inspect", "--formats", "--json", "--target", "gfx1100", str(file)]) == 1
+    facts = json.loads(capsys.readouterr().out)
+    assert facts["formats"] == ["gfx942"]
+    assert facts["targets"] == {
+        "gfx1100": {"loads": False, "reason": "gfx942 (processor differs) does not run on gfx1100"}
+    }

@@ -2,6 +2,7 @@
 
 import pytest
 
+from hipgraph_cb import samples
 from hipgraph_cb.code_object.kernel_args import ParameterKind
 from hipgraph_cb.errors import HipGraphError, NotFoundError
 
@@ -47,3 +48,11 @@ def test_an_unknown_global_is_not_found(kernels):
 def test_an_unknown_format_is_refused(device, data):
     with pytest.raises(HipGraphError):
         device.load(data)
+
+
+def test_a_device_says_which_formats_it_takes(device):
+    processor = device.target.processor
+    assert device.supports(processor)
+    assert device.supports(samples.path("saxpy", device.target)).isa in device.isas
+    assert not device.supports("gfx803")
+    assert device.supports("gfx803").reason == f"gfx803 (processor differs) does not run on {device.target}"

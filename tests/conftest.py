@@ -2,12 +2,18 @@
 
 import gc
 import os
+import signal
 
 import pytest
 from hypothesis import HealthCheck, settings
 from support.devices import VIRTUAL_GPUS
 
 os.environ["HIPGRAPH_CB_VIRTUAL"] = ",".join(VIRTUAL_GPUS)
+
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    # So it is where a shell without job control runs the suite in the background, and children that it starts would
+    # never see a Ctrl-C.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 # How fast examples are made or run says nothing about the package.
 settings.register_profile("any machine", deadline=None, suppress_health_check=[HealthCheck.too_slow])

@@ -82,11 +82,11 @@ class HipApi:
         """Call a function that gives a handle back. A failure is logged once, and the handle counts as released."""
         if self.absence is not None:  # nothing is there to take it
             return
-        try:
-            self.make_current()
-            self.call(name, handle)
-        except (HipError, UnavailableError) as error:
-            logger.warning("a release failed and counts as done: %s", str(error))  # not the frames behind it
+        for step in (self.make_current, functools.partial(self.call, name, handle)):
+            try:
+                step()
+            except (HipError, UnavailableError) as error:  # a handle is given back whichever device is current
+                logger.warning("a release failed and counts as done: %s", str(error))  # not the frames behind it
 
     def make_current(self) -> None:
         """Make this device the current one of the calling thread, where there is a choice."""

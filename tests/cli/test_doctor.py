@@ -7,6 +7,7 @@ import sys
 from importlib.metadata import version
 
 import pytest
+from support.devices import VIRTUAL_GPUS
 
 from hipgraph_cb.cli import main
 from hipgraph_cb.virtual.isa.core import lane_loops
@@ -19,7 +20,7 @@ def test_the_report_names_versions_library_device_and_approximations(capsys: pyt
     assert facts["versions"]["python"] == platform.python_version()
     assert facts["versions"]["numpy"] == version("numpy")
     assert facts["versions"]["hip-python"] == version("hip-python")
-    assert facts["choice"] == {"virtual": True, "reason": "HIPGRAPH_CB_VIRTUAL=gfx942"}
+    assert facts["choice"] == {"virtual": True, "reason": f"HIPGRAPH_CB_VIRTUAL={','.join(VIRTUAL_GPUS)}"}
     assert facts["device"]["ordinal"] == 0
     assert facts["device"]["target"].startswith("gfx942")
     assert facts["device"]["limits"]["max_lds"] == 65536

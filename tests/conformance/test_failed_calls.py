@@ -103,7 +103,8 @@ def test_any_failed_call_leaves_nothing_behind(
             assert number > 1, name
             assert count[name] < number, f"{name}, call {number}"
             continue
-        if name in RELEASES[device.backend]:
+        is_of_a_release = name in RELEASES[device.backend] or (name == "hipSetDevice" and raised is None)
+        if is_of_a_release:
             messages = Counter(record.getMessage() for record in caplog.records)
             assert messages == {f"a release failed and counts as done: {name} returned {code} ({text})": 1}
         elif name == "hipExtGetLastError":  # that it answers is all that is asked of it

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from weakref import WeakValueDictionary
 
 from hipgraph_cb.closest import did_you_mean, listed
-from hipgraph_cb.errors import InvalidArgumentError, NotFoundError, UnimplementedError
+from hipgraph_cb.errors import InvalidArgumentError, NotFoundError, OutOfRangeError, UnimplementedError
 from hipgraph_cb.runtime.buffer import BufferView, byte_count
 from hipgraph_cb.runtime.resource import Resource
 
@@ -133,13 +133,17 @@ class Executable(Resource):
         """What it was built for."""
         return self._verified.target
 
-    def __getitem__(self, name: str) -> Export:
-        """The kernel called `name`.
+    def __getitem__(self, key: str | int) -> Export:
+        """The kernel with this name, or with this ordinal among the names that iterating gives.
 
         Raises:
             NotFoundError: there is none, or verification refused this one (the reason is in the message).
+            OutOfRangeError: an ordinal that no kernel has.
         """
-        _check_name("executable[...]", name)
+        if isinstance(key, int) and not isinstance(key, bool):
+            name = self._name_of(key)
+        else:
+            name = _checked_name("executable[...]", key)
         export = self._exports.get(name)
         if export is None:
             export = self._exports[name] = Export(self, self._find(name))
@@ -161,9 +165,19 @@ class Executable(Resource):
             NotFoundError: the code object has no such variable.
         """
         self._check_open("global_")
-        _check_name("global_", name)
-        buffer = self._global(name)
+        buffer = self._global(_checked_name("global_", name))
         return BufferView(buffer, 0, buffer.size)
+
+    def _name_of(self, ordinal: int) -> str:
+        names = tuple(self._verified.exports)
+        if not 0 <= ordinal < len(names):
+            raise OutOfRangeError(
+                "executable[...]: no kernel has this ordinal",
+                where=self.describe(),
+                found=str(ordinal),
+                allowed=f"0 to {len(names) - 1}" if names else "none: no kernel of this code object was accepted",
+            )
+        return names[ordinal]
 
     def _find(self, name: str) -> VerifiedExport:
         self._check_open("executable[...]")
@@ -215,11 +229,12 @@ class Executable(Resource):
         return f"<{self.describe()} with {len(self)} kernels on {self._device.name}>"
 
 
-def _check_name(action: str, name: object) -> None:
-    """Refuse what is not text, and text that cannot be a name in an ELF file."""
+def _checked_name(action: str, name: object) -> str:
+    """The name. Refuses what is not text, and text that cannot be a name in an ELF file."""
     if not isinstance(name, str):
         raise InvalidArgumentError(f"{action}: not a name", found=type(name).__name__, allowed="a str")
     if "\0" in name or (not name.isprintable() and any("\ud800" <= each <= "\udfff" for each in name)):
         raise NotFoundError(
             f"{action}: nothing has such a name", found=ascii(name), allowed="text without NUL, in UTF-8"
         )
+    return name

@@ -4,7 +4,7 @@ import pytest
 
 from hipgraph_cb import samples
 from hipgraph_cb.code_object.kernel_args import ParameterKind
-from hipgraph_cb.errors import HipGraphError, NotFoundError
+from hipgraph_cb.errors import HipGraphError, NotFoundError, OutOfRangeError
 
 EXPORTS = {
     "absolute": 2,
@@ -56,3 +56,17 @@ def test_a_device_says_which_formats_it_takes(device):
     assert device.supports(samples.path("saxpy", device.target)).isa in device.isas
     assert not device.supports("gfx803")
     assert device.supports("gfx803").reason == f"gfx803 (processor differs) does not run on {device.target}"
+
+
+def test_a_kernel_is_found_by_its_ordinal_too(device, conformance_kernels):
+    kernels = conformance_kernels(device)
+    assert [kernels[ordinal] for ordinal in range(len(kernels))] == [kernels[name] for name in kernels]
+    for wrong in (len(kernels), -1):
+        with pytest.raises(OutOfRangeError) as caught:
+            kernels[wrong]
+        assert str(caught.value) == (
+            "executable[...]: no kernel has this ordinal\n"
+            f"  where: {kernels.describe()}\n"
+            f"  found: {wrong}\n"
+            f"  allowed: 0 to {len(kernels) - 1}"
+        )

@@ -41,14 +41,18 @@ def pytest_generate_tests(metafunc):
 
 
 def pytest_collection_modifyitems(config, items):
-    """On HSA a barrier is a bit of a packet whatever the join policy, and a fill is a kernel: once is enough there."""
+    """On HSA a barrier is a bit of a packet whatever the join policy, and a fill is a kernel: once is enough there.
+
+    Sweeps that are long by themselves are about calls and threads, and run on the first device only.
+    """
     kept, dropped = [], []
     for item in items:
         parameters = getattr(getattr(item, "callspec", None), "params", {})
         join = parameters.get("join", parameters.get("policy", "auto"))
         is_usual = join in ("auto", JoinPolicy.AUTO) and parameters.get("fill", "memset") == "memset"
         is_repetition = parameters.get("device", ("hip", 0))[0] == "hsa" and not is_usual
-        (dropped if is_repetition else kept).append(item)
+        is_sweep_elsewhere = len(list(item.iter_markers("long"))) > 1
+        (dropped if is_repetition or is_sweep_elsewhere else kept).append(item)
     items[:] = kept
     config.hook.pytest_deselected(items=dropped)
 

@@ -8,6 +8,7 @@ from collections.abc import Collection, Iterator
 SHOWN = 20
 """A message lists this many names."""
 SUGGESTED = 3
+_LENGTH = re.compile(r"[1-9]\d*")
 
 
 def listed(names: Collection[str]) -> str:
@@ -39,7 +40,7 @@ def _in_the_source(symbol: str) -> Iterator[str]:
     if start is None:
         return
     parts, at = [], start.end()
-    while (length := re.compile(r"[1-9]\d*").match(symbol, at)) is not None:
+    while (length := _LENGTH.match(symbol, at)) is not None:
         end = length.end() + int(length[0][:9])
         parts.append(symbol[length.end() : end])
         at = end

@@ -53,9 +53,7 @@ def run(options: argparse.Namespace) -> int:
         found = [] if options.disassemble else [describe(first)]
         found += [describe(_executable(part, options.target)) for part in parts[1:] if found]
     except HipGraphError as error:
-        message = {"file": str(options.file), "sound": False, "error": str(error)}
-        say_json(message) if options.json else say(f"{options.file}: {error}")
-        return 1
+        return _unsound(options, error)
     if options.disassemble:
         return _disassemble(first, options.disassemble, options.json)
     loads = {target: _why_not(data, target) for target in options.target} if len(options.target) > 1 else {}
@@ -70,6 +68,12 @@ def run(options: argparse.Namespace) -> int:
         say("".join(as_text(options.file, facts) for facts in found), end="")
         say("".join(_target_text(target, why) for target, why in loads.items()), end="")
     return 0 if sound else 1
+
+
+def _unsound(options: argparse.Namespace, error: HipGraphError) -> int:
+    message = {"file": str(options.file), "sound": False, "error": str(error)}
+    say_json(message) if options.json else say(f"{options.file}: {error}")
+    return 1
 
 
 def _is_capture(file: Path) -> bool:
@@ -88,9 +92,7 @@ def _inspect_capture(options: argparse.Namespace) -> int:
     try:
         facts = describe_capture(options.file)
     except HipGraphError as error:
-        message = {"file": str(options.file), "sound": False, "error": str(error)}
-        say_json(message) if options.json else say(f"{options.file}: {error}")
-        return 1
+        return _unsound(options, error)
     say_json(facts) if options.json else say(capture_text(facts))
     return 0
 
@@ -100,9 +102,7 @@ def _formats(data: bytes, options: argparse.Namespace) -> int:
     try:
         found = infer_format(data)
     except HipGraphError as error:
-        message = {"file": str(options.file), "error": str(error)}
-        say_json(message) if options.json else say(f"{options.file}: {error}")
-        return 1
+        return _unsound(options, error)
     takes = {text: support(data, [TargetId.parse(text)]) for text in options.target}
     if options.json:
         facts = {"file": str(options.file), "kind": found.kind, "size": found.size}

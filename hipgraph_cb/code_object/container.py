@@ -38,14 +38,19 @@ class Entry:
 
     def why_not(self, agent: TargetId) -> str | None:
         """Why this entry does not run on `agent`, in words; None if it does."""
-        if self.problem is not None:
-            return self.problem.what
         if self.target is None:
-            return "host code"
+            return self.state
         reasons = incompatibilities(self.target, agent)
         if not reasons:
             return None
         return f"built for {describe_mismatch(self.target, reasons)}"
+
+    @property
+    def state(self) -> str:
+        """What it is, or its problem, in words."""
+        if self.problem is not None:
+            return self.problem.what
+        return "host code" if self.target is None else f"code for {self.target}"
 
 
 @dataclass(frozen=True)

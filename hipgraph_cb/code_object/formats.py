@@ -10,7 +10,7 @@ import os
 from collections.abc import Collection
 from dataclasses import dataclass
 
-from hipgraph_cb.code_object.container import Container, Entry, read_container
+from hipgraph_cb.code_object.container import Container, read_container
 from hipgraph_cb.code_object.extent import infer_size
 from hipgraph_cb.code_object.target_id import HSA_PREFIX, TargetId, describe_mismatch, incompatibilities
 from hipgraph_cb.errors import HipGraphError, InvalidArgumentError, OutOfRangeError
@@ -111,10 +111,7 @@ def _of_targets(targets: list[TargetId], isas: Collection[TargetId]) -> Support:
 
 
 def _problems(container: Container) -> str:
-    def state(entry: Entry) -> str:
-        return "host code" if entry.problem is None else entry.problem.what
-
-    listed = "; ".join(f"{entry.path}: {state(entry)}" for entry in container.entries)
+    listed = "; ".join(f"{entry.path}: {entry.state}" for entry in container.entries)
     return f"the {container.kind} holds no AMD GPU code object" + (f": {listed}" if listed else "")
 
 

@@ -79,13 +79,7 @@ def _rank(entry: Entry) -> tuple[bool, int]:
 
 
 def _listing(container: Container, agent: TargetId | None = None) -> str:
-    lines = [f"  {entry.path}: {_state(entry, agent)}" for entry in container.entries]
-    return "\n".join(lines)
+    def state(entry: Entry) -> str:
+        return entry.state if agent is None else entry.why_not(agent) or "runs"
 
-
-def _state(entry: Entry, agent: TargetId | None) -> str:
-    if agent is not None:
-        return entry.why_not(agent) or "runs"
-    if entry.problem is not None:
-        return entry.problem.what
-    return "host code" if entry.target is None else f"code for {entry.target}"
+    return "\n".join(f"  {entry.path}: {state(entry)}" for entry in container.entries)

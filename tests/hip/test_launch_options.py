@@ -69,6 +69,7 @@ def test_a_runtime_without_priorities_of_nodes_takes_the_program(counting, devic
     with device.command_buffer() as cb:
         cb.dispatch(kernels["nothing"], 2, args=[], priority=-5)
     cb.replay()
+    assert counting.calls.count("hipGraphLaunch") == 1
 
 
 @pytest.mark.parametrize(("options", "code"), [({"cooperative": True}, 1), ({"priority": 3}, 999)])

@@ -50,7 +50,7 @@ SOMETIMES = {
     ),
     "test_failed_calls.py": NO_COOPERATIVE_QUEUE,
     "test_changed_programs.py::test_a_dispatch_keeps_its_options_when_it_gets_other_arguments": NO_COOPERATIVE_QUEUE,
-    f"test_changed_programs.py::test_a_priority_goes_with_a_shape_and_numbers_in_slots[{GPU}-graph]": (UNKNOWN_ON_7),
+    f"test_changed_programs.py::test_a_priority_goes_with_a_shape_and_numbers_in_slots[{GPU}-graph]": UNKNOWN_ON_7,
     f"test_changed_programs.py::test_rows_can_be_switched_off_and_be_those_of_another_recording[{GPU}-exec-graph]": (
         UNKNOWN_ON_7
     ),

@@ -42,8 +42,11 @@ if TYPE_CHECKING:
     from hipgraph_cb.errors import ResourceExhaustedError as ResourceExhaustedError
     from hipgraph_cb.errors import UnavailableError as UnavailableError
     from hipgraph_cb.errors import UnimplementedError as UnimplementedError
+    from hipgraph_cb.group.device_group import DeviceGroup as DeviceGroup
+    from hipgraph_cb.group.executable import GroupExecutable as GroupExecutable
     from hipgraph_cb.opening import load_recording as load_recording
     from hipgraph_cb.opening import open_device as open_device
+    from hipgraph_cb.opening import open_devices as open_devices
     from hipgraph_cb.recording.command_buffer import CommandBuffer as CommandBuffer
     from hipgraph_cb.recording.dependencies import JoinPolicy as JoinPolicy
     from hipgraph_cb.recording.hazard_policy import HazardPolicy as HazardPolicy
@@ -83,12 +86,14 @@ _HOMES = {
     "FileError": "hipgraph_cb.errors",
     "DeadlineExceededError": "hipgraph_cb.errors",
     "Device": "hipgraph_cb.runtime.device",
+    "DeviceGroup": "hipgraph_cb.group.device_group",
     "Event": "hipgraph_cb.runtime.event",
     "Executable": "hipgraph_cb.runtime.executable",
     "Expected": "hipgraph_cb.capture.expected",
     "Export": "hipgraph_cb.runtime.executable",
     "FailedPreconditionError": "hipgraph_cb.errors",
     "Format": "hipgraph_cb.code_object.formats",
+    "GroupExecutable": "hipgraph_cb.group.executable",
     "HazardPolicy": "hipgraph_cb.recording.hazard_policy",
     "HipError": "hipgraph_cb.errors",
     "HipGraphError": "hipgraph_cb.errors",
@@ -122,6 +127,7 @@ _HOMES = {
     "infer_format": "hipgraph_cb.code_object.formats",
     "load_recording": "hipgraph_cb.opening",
     "open_device": "hipgraph_cb.opening",
+    "open_devices": "hipgraph_cb.opening",
 }
 
 __all__ = [
@@ -136,6 +142,7 @@ __all__ = [
     "DataLossError",
     "DeadlineExceededError",
     "Device",
+    "DeviceGroup",
     "Event",
     "Executable",
     "Expected",
@@ -144,6 +151,7 @@ __all__ = [
     "FileError",
     "FilePermissionError",
     "Format",
+    "GroupExecutable",
     "HazardPolicy",
     "HipError",
     "HipGraphError",
@@ -180,6 +188,7 @@ __all__ = [
     "infer_format",
     "load_recording",
     "open_device",
+    "open_devices",
 ]
 
 # The recording knows no format by name; here is where the package's own are.

@@ -9,13 +9,17 @@ from __future__ import annotations
 import logging
 import os
 import threading
+from collections.abc import Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from hipgraph_cb.errors import FailedPreconditionError, InvalidArgumentError, NotFoundError
+from hipgraph_cb.recording.validation import check_list
 
 if TYPE_CHECKING:
+    from hipgraph_cb.group.device_group import DeviceGroup
     from hipgraph_cb.hip.device import HipDevice
     from hipgraph_cb.hsa.device import HsaDevice
     from hipgraph_cb.runtime.device import Device
@@ -29,6 +33,8 @@ BACKENDS = ("hip", "hsa")
 """By name; the first is the default. `_class_of` and `virtual_runtime` say what each is made of."""
 VIRTUAL_VARIABLE = "HIPGRAPH_CB_VIRTUAL"
 DEFAULT_VIRTUAL_TARGET = "gfx942"
+MOST_DEVICES = 64
+"""Virtual GPUs in one process: as many as a mask of devices has bits."""
 KFD_DEVICE = Path("/dev/kfd")
 KFD_TOPOLOGY = Path("/sys/class/kfd/kfd/topology/nodes")
 
@@ -67,16 +73,9 @@ def open_device(backend: str | None = None, *, device: int = 0, virtual: Virtual
     if not isinstance(name, str) or name not in BACKENDS:
         allowed = ", ".join(map(repr, BACKENDS))
         raise InvalidArgumentError("open_device: unknown backend", found=repr(backend), allowed=allowed)
-    if isinstance(device, bool) or not isinstance(device, int) or device < 0:
-        raise InvalidArgumentError("open_device: bad device", found=repr(device), allowed="an ordinal: 0, 1, ...")
+    _check_ordinal(device)
     choice = process_choice()
-    if choice.is_virtual and device >= len(choice.virtual_targets):
-        raise NotFoundError(
-            "open_device: no such device",
-            found=f"device {device}",
-            allowed=f"0 to {len(choice.virtual_targets) - 1} (virtual: {', '.join(choice.virtual_targets)})",
-            next_step=f"name more targets in {VIRTUAL_VARIABLE} before the process starts",
-        )
+    _check_there(choice, device)
     if virtual is not None and not choice.is_virtual:
         raise FailedPreconditionError(
             "open_device: settings for virtual GPUs, and this process sees real ones",
@@ -87,6 +86,57 @@ def open_device(backend: str | None = None, *, device: int = 0, virtual: Virtual
     runtime = virtual_runtime(name, virtual) if choice.is_virtual else None
     report = None if runtime is None else runtime.fault_report
     return _class_of(name)(device, is_virtual=choice.is_virtual, fault_report=report)
+
+
+def open_devices(
+    backend: str | None = None, *, devices: Sequence[int] | None = None, virtual: VirtualSettings | None = None
+) -> DeviceGroup:
+    """Open several GPUs of this process as a group: all of them, or those with these ordinals, in this order.
+
+    With `HIPGRAPH_CB_VIRTUAL=gfx942*4` the process sees four virtual GPUs.
+
+    Args:
+        backend, virtual: as for `open_device`.
+        devices: ordinals, each once; None is every GPU that the process sees.
+
+    Raises:
+        InvalidArgumentError: no ordinals, or one twice.
+        The errors of `open_device`.
+    """
+    if devices is not None:
+        check_list(devices, "open_devices: devices", "ordinals")
+        if not devices or len(set(devices)) != len(devices):
+            raise InvalidArgumentError(
+                "open_devices: bad devices", found=repr(devices), allowed="ordinals, one or more, each once"
+            )
+        for ordinal in devices:
+            _check_ordinal(ordinal)
+            _check_there(process_choice(), ordinal)
+    from hipgraph_cb.group.device_group import DeviceGroup
+
+    with ExitStack() as opened:
+        first = opened.enter_context(open_device(backend, device=0 if devices is None else devices[0], virtual=virtual))
+        rest = range(1, first.device_count) if devices is None else devices[1:]
+        members = [first, *(opened.enter_context(open_device(backend, device=each, virtual=virtual)) for each in rest)]
+        group = DeviceGroup(members)
+        opened.pop_all()
+    return group
+
+
+def _check_ordinal(device: object) -> None:
+    if isinstance(device, bool) or not isinstance(device, int) or device < 0:
+        raise InvalidArgumentError("open_device: bad device", found=repr(device), allowed="an ordinal: 0, 1, ...")
+
+
+def _check_there(choice: DeviceChoice, device: int) -> None:
+    """Refuse the ordinal of a virtual GPU that the process does not see; of real ones the runtime knows."""
+    if choice.is_virtual and device >= len(choice.virtual_targets):
+        raise NotFoundError(
+            "open_device: no such device",
+            found=f"device {device}",
+            allowed=f"0 to {len(choice.virtual_targets) - 1} (virtual: {', '.join(choice.virtual_targets)})",
+            next_step=f"name more targets in {VIRTUAL_VARIABLE} before the process starts",
+        )
 
 
 def _class_of(backend: str) -> type[HipDevice] | type[HsaDevice]:
@@ -203,20 +253,24 @@ def choose_devices(variable: str | None, kfd_device: Path, kfd_topology: Path) -
 
 
 def parse_targets(variable: str) -> tuple[str, ...]:
-    """The targets that the text of `HIPGRAPH_CB_VIRTUAL` names.
+    """The targets that the text of `HIPGRAPH_CB_VIRTUAL` names; `gfx942*4` is four of them.
 
     Raises:
-        InvalidArgumentError: none, or an empty one.
+        InvalidArgumentError: none, an empty one, or too many.
     """
-    targets = tuple(part.strip() for part in variable.split(","))
-    if not all(targets):
-        raise InvalidArgumentError(
-            f"{VIRTUAL_VARIABLE} names no target",
-            found=repr(variable),
-            allowed="target names separated by commas, such as gfx942",
-            next_step=f"unset {VIRTUAL_VARIABLE} to use a real GPU where there is one",
-        )
-    return targets
+    targets: list[str] = []
+    for part in variable.split(","):
+        name, _, times = map(str.strip, part.partition("*"))
+        count = int(times) if times.isascii() and times.isdigit() and len(times) < 4 else 0 if "*" in part else 1
+        targets.extend([name] * count)
+        if not name or not count or len(targets) > MOST_DEVICES:
+            raise InvalidArgumentError(
+                f"{VIRTUAL_VARIABLE} names no target" if not name else f"{VIRTUAL_VARIABLE} cannot be understood",
+                found=repr(variable),
+                allowed=f"target names separated by commas, such as gfx942 or gfx942*4, up to {MOST_DEVICES}",
+                next_step=f"unset {VIRTUAL_VARIABLE} to use a real GPU where there is one",
+            )
+    return tuple(targets)
 
 
 def _missing_gpu(kfd_device: Path, kfd_topology: Path) -> str | None:

@@ -7,6 +7,7 @@ import logging
 import time
 import weakref
 from abc import abstractmethod
+from collections.abc import Sequence
 from threading import get_ident
 from typing import Any, TypeVar
 
@@ -57,6 +58,8 @@ class BackendDevice(Device):
         self.queues: list[LaunchQueue] = []
         self._children: weakref.WeakValueDictionary[int, Resource] = weakref.WeakValueDictionary()
         self._numbers = itertools.count()
+        self._neighbours: weakref.WeakSet[Device] = weakref.WeakSet()
+        self._reached: weakref.WeakSet[Device] = weakref.WeakSet()
         self._drain = finalizer(self, _drain, self.queues, self.backlog)
         release_collected()
 
@@ -72,6 +75,27 @@ class BackendDevice(Device):
         refuse_in_host_call(action)
         super()._check_open(action)
         release_collected()
+
+    def can_access(self, other: Device) -> bool:
+        return other is self or other in self._reached
+
+    def accepts(self, resource: Any) -> bool:
+        device = getattr(resource, "device", None)
+        if device is self:
+            return True
+        if isinstance(resource, Buffer):
+            if resource.is_host:
+                return device in self._neighbours
+            return device in self._reached and not (resource.is_global or resource.is_imported)
+        return isinstance(resource, Event) and device in self._neighbours
+
+    def _join(self, others: Sequence[Device]) -> None:
+        self._neighbours.update(others)
+        self._reached.update(other for other in others if self._reach(other))
+
+    @abstractmethod
+    def _reach(self, other: Any) -> bool:
+        """Get access to the memory of another device of this backend, if the runtime gives it."""
 
     def synchronize(self, timeout: float | None = None) -> None:
         if self.absence is not None:

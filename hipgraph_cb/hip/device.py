@@ -6,13 +6,14 @@ import threading
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
+from hipgraph_cb.abi.hip.codes import Code
 from hipgraph_cb.abi.hip.enums import STREAM_NON_BLOCKING
 from hipgraph_cb.backend.absence import watch
 from hipgraph_cb.backend.device import BackendDevice
 from hipgraph_cb.backend.lifetime import Handle
 from hipgraph_cb.backend.stream import QueueStream
 from hipgraph_cb.code_object.target_id import TargetId
-from hipgraph_cb.errors import InvalidArgumentError, NotFoundError
+from hipgraph_cb.errors import HipError, InvalidArgumentError, NotFoundError
 from hipgraph_cb.foreign.memory import LEGACY_STREAM, PER_THREAD_STREAM
 from hipgraph_cb.foreign.streams import stream_address
 from hipgraph_cb.hip.api import HipApi
@@ -119,6 +120,19 @@ class HipDevice(BackendDevice):
         self.backlog.sweep()
         return self._adopt(HipProgram(self, recording, resources, options))
 
+    def _reach(self, other: HipDevice) -> bool:
+        """Access stays on when the group is closed: the process may have other users of it, and HIP counts none."""
+        self.api.make_current()
+        if not self.api.call("hipDeviceCanAccessPeer", self.ordinal, other.ordinal):
+            return False
+        try:
+            self.api.call("hipDeviceEnablePeerAccess", other.ordinal, 0)
+        except HipError as error:
+            if error.code != Code.PEER_ACCESS_ALREADY_ENABLED:
+                raise
+            self.api.function("hipGetLastError")()  # else the error is found by whoever asks next
+        return True
+
     def _release(self) -> None:
         super()._release()
         self.join_kernel.release()
@@ -183,7 +197,7 @@ class HipDevice(BackendDevice):
                 found=f"device {self.ordinal}",
                 allowed=f"0 to {count - 1}" if count else "none: HIP sees no device",
             )
-        self.api.device_count = count
+        self.api.device_count = self.device_count = count
 
 
 def _text(value: bytes | str) -> str:

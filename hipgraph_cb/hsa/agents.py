@@ -6,7 +6,16 @@ import ctypes
 from dataclasses import dataclass
 from typing import Any
 
-from hipgraph_cb.abi.hsa.attributes import AgentInfo, DeviceType, IsaInfo, PoolFlag, PoolInfo, Segment
+from hipgraph_cb.abi.hsa.attributes import (
+    AgentInfo,
+    AgentPoolInfo,
+    DeviceType,
+    IsaInfo,
+    PoolAccess,
+    PoolFlag,
+    PoolInfo,
+    Segment,
+)
 from hipgraph_cb.code_object.limits import DeviceLimits
 from hipgraph_cb.code_object.target_id import TargetId
 from hipgraph_cb.errors import HipGraphError, InternalError, NotFoundError
@@ -26,6 +35,7 @@ class Agent:
         profile, rounding: what executables for it are made with.
         device_pool, host_pool: where its own memory and memory that both sides see come from.
         largest_queue: packets.
+        device_count: GPUs that HSA lists.
     """
 
     handle: int
@@ -39,6 +49,7 @@ class Agent:
     host_pool: int
     largest_queue: int
     compute_units: int
+    device_count: int
 
 
 def find_agent(api: HsaApi, ordinal: int) -> Agent:
@@ -59,10 +70,10 @@ def find_agent(api: HsaApi, ordinal: int) -> Agent:
             allowed=f"0 to {len(gpus) - 1}" if gpus else "none: HSA sees no GPU",
         )
     cpus = [agent for agent, kind in zip(agents, kinds, strict=True) if kind == DeviceType.CPU]
-    return _describe(api, gpus[ordinal], cpus)
+    return _describe(api, gpus[ordinal], cpus, len(gpus))
 
 
-def _describe(api: HsaApi, agent: int, cpus: list[int]) -> Agent:
+def _describe(api: HsaApi, agent: int, cpus: list[int], device_count: int) -> Agent:
     targets = _targets(api, agent)
     pools = _pools(api, agent)
     host_pools = [pool for cpu in cpus for pool in _pools(api, cpu)]
@@ -78,7 +89,14 @@ def _describe(api: HsaApi, agent: int, cpus: list[int]) -> Agent:
         host_pool=_pool(host_pools, PoolFlag.KERNARG, "no CPU has memory for kernel arguments"),
         largest_queue=_info(api, agent, AgentInfo.QUEUE_MAX_SIZE, U32),
         compute_units=_info(api, agent, AgentInfo.COMPUTE_UNIT_COUNT, U32),
+        device_count=device_count,
     )
+
+
+def can_access(api: HsaApi, agent: Agent, pool: int) -> bool:
+    """Whether an agent may be given access to what is allocated from a pool of another one."""
+    access = api.read("hsa_amd_agent_memory_pool_get_info", agent.handle, pool, AgentPoolInfo.ACCESS, kind=U32)
+    return bool(access != PoolAccess.NEVER_ALLOWED)
 
 
 def _targets(api: HsaApi, agent: int) -> list[TargetId]:

@@ -13,7 +13,7 @@ from hipgraph_cb.backend.queue import LONGEST_PAUSE
 from hipgraph_cb.backend.stream import QueueStream
 from hipgraph_cb.errors import InvalidArgumentError
 from hipgraph_cb.foreign.memory import NO_ORDER
-from hipgraph_cb.hsa.agents import find_agent
+from hipgraph_cb.hsa.agents import can_access, find_agent
 from hipgraph_cb.hsa.api import HsaApi, HsaOutOfMemoryError, Session, fault_listeners
 from hipgraph_cb.hsa.blits import BlitKernels
 from hipgraph_cb.hsa.event import HsaEvent
@@ -45,6 +45,8 @@ class HsaDevice(BackendDevice):
     Attributes:
         agent: what HSA says about the GPU.
         blits: our own kernels for fills and copies.
+        sharers: agents that get access to each buffer of this device.
+        neighbour_agents: those of the other devices in its group.
 
     Raises:
         NotFoundError: HSA has no such GPU.
@@ -60,6 +62,9 @@ class HsaDevice(BackendDevice):
         super().__init__(ordinal, is_virtual)
         self.api = HsaApi(Session.current(), self.address_map.explained(fault_report))
         self.agent = find_agent(self.api, ordinal)
+        self.device_count = self.agent.device_count
+        self.sharers: list[int] = []
+        self.neighbour_agents: list[int] = []
         self.name = self.agent.name
         self.target = self.agent.target
         self.limits = self.agent.limits
@@ -100,6 +105,13 @@ class HsaDevice(BackendDevice):
         if handle is None:
             raise self._closed_error("program")
         return handle
+
+    def _reach(self, other: HsaDevice) -> bool:
+        self.neighbour_agents.append(other.agent.handle)
+        if not can_access(self.api, self.agent, other.agent.device_pool):
+            return False
+        other.sharers.append(self.agent.handle)
+        return True
 
     def _release(self) -> None:
         super()._release()

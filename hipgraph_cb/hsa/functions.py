@@ -56,6 +56,7 @@ FUNCTIONS: dict[str, Function] = {
     "hsa_amd_memory_pool_get_info": Function((c_uint64, c_int, c_void_p)),
     "hsa_amd_memory_pool_allocate": Function((c_uint64, c_size_t, c_uint32, c_void_p)),
     "hsa_amd_memory_pool_free": Function((c_void_p,)),
+    "hsa_amd_agent_memory_pool_get_info": Function((c_uint64, c_uint64, c_int, c_void_p)),
     "hsa_amd_agents_allow_access": Function((c_uint32, c_void_p, c_void_p, c_void_p)),
     "hsa_amd_register_system_event_handler": Function((EventCallback, c_void_p)),
     "hsa_amd_pointer_info": Function((c_void_p, c_void_p, c_void_p, c_void_p, c_void_p)),

@@ -33,7 +33,10 @@ class HsaBuffer(OwnedBuffer):
 def new_buffer(device: HsaDevice, size: int, label: str | None) -> HsaBuffer:
     """Uninitialised memory."""
     device.backlog.sweep()
-    handle = _allocate(device.api, device.agent.device_pool, size, buffer_to_be(size, label))
+    where = buffer_to_be(size, label)
+    handle = _allocate(device.api, device.agent.device_pool, size, where)
+    if device.sharers:
+        _share(device.api, [device.agent.handle, *device.sharers], handle, where)
     return HsaBuffer(device, size, handle.native, handle, label)
 
 
@@ -44,7 +47,8 @@ class HsaHostBuffer(LockedBuffer, HsaBuffer):
 def new_host_buffer(device: HsaDevice, size: int, label: str | None) -> HsaHostBuffer:
     """Uninitialised page-locked memory."""
     device.backlog.sweep()
-    handle = _allocate_shared(device.api, device.agent, size, host_buffer_to_be(size, label))
+    agents = [device.agent.handle, *device.neighbour_agents]
+    handle = _allocate_shared(device.api, device.agent, agents, size, host_buffer_to_be(size, label))
     return HsaHostBuffer(device, size, handle.native, handle, label)
 
 
@@ -57,7 +61,7 @@ class HostMemory:
     """
 
     def __init__(self, api: HsaApi, agent: Agent, where: str, size: int) -> None:
-        self._handle = _allocate_shared(api, agent, size, where)
+        self._handle = _allocate_shared(api, agent, [agent.handle], size, where)
         self.address: int = self._handle.native
         self.bytes: NDArray[np.uint8] = memory_at(self.address, size)
 
@@ -70,15 +74,21 @@ def memory_at(address: int, size: int) -> NDArray[np.uint8]:
     return np.frombuffer(memoryview((ctypes.c_ubyte * size).from_address(address)), np.uint8)
 
 
-def _allocate_shared(api: HsaApi, agent: Agent, size: int, where: str) -> Handle:
-    """Host memory that a GPU may access."""
+def _allocate_shared(api: HsaApi, agent: Agent, agents: list[int], size: int, where: str) -> Handle:
+    """Host memory that some GPUs may access."""
     handle = _allocate(api, agent.host_pool, size, where)
+    _share(api, agents, handle, where)
+    return handle
+
+
+def _share(api: HsaApi, agents: list[int], handle: Handle, where: str) -> None:
+    """Let these agents and no others access an allocation, which is released where they cannot."""
+    count = len(agents)
     try:
-        api.call("hsa_amd_agents_allow_access", 1, (U64 * 1)(agent.handle), None, handle.native, where=where)
+        api.call("hsa_amd_agents_allow_access", count, (U64 * count)(*agents), None, handle.native, where=where)
     except BaseException:
         handle.release()
         raise
-    return handle
 
 
 def _allocate(api: HsaApi, pool: int, size: int, where: str) -> Handle:

@@ -203,11 +203,13 @@ class Buffer(Resource, ByteRange):
         label: the name that messages and exports show, or None.
         is_imported: whether another library owns the memory.
         is_host: whether it is page-locked memory of the host.
+        is_global: whether it is a global variable of an executable.
     """
 
     kind = "buffer"
     is_imported = False
     is_host = False
+    is_global = False
 
     def __init__(self, device: Device, size: int, address: int, label: str | None = None) -> None:
         self._device = device

@@ -57,6 +57,7 @@ class Device(ArrayCreation):
         is_virtual: whether the kernels run on the CPU.
         timeout: seconds that a wait may take by default; None waits without an end.
         calls: those that make something.
+        device_count: GPUs that the runtime shows to this process.
     """
 
     kind = "device"
@@ -67,6 +68,7 @@ class Device(ArrayCreation):
     ordinal: int
     is_virtual: bool
     timeout: float | None = DEFAULT_TIMEOUT
+    device_count = 1
 
     def __init__(self) -> None:
         self.calls = Calls()
@@ -186,7 +188,7 @@ class Device(ArrayCreation):
         """
         self._check_open("load")
         text(label)
-        data, label = _code_object_bytes(source, label)
+        data, label = code_object_bytes(source, label)
         from dataclasses import replace
 
         from hipgraph_cb.code_object.verify import verify
@@ -351,6 +353,19 @@ class Device(ArrayCreation):
         with self._in_call("stream"):
             return self._stream(label)
 
+    def can_access(self, other: Device) -> bool:
+        """Whether kernels of this device may use memory of another one: itself, or a device of the same `DeviceGroup`
+        to which the runtime gives peer access."""
+        return other is self
+
+    def accepts(self, resource: Any) -> bool:
+        """Whether a recording of this device may name a buffer, an executable or an event: its own, and of the others
+        in its `DeviceGroup` the events, the host buffers, and the buffers that it can access."""
+        return getattr(resource, "device", None) is self
+
+    def _join(self, others: Sequence[Device]) -> None:
+        """Become a member of a group with these devices, which are of the same backend."""
+
     @abstractmethod
     def synchronize(self, timeout: float | None = None) -> None:
         """Wait until the work of every stream of this device is done. Raises what `Stream.synchronize` raises."""
@@ -414,7 +429,8 @@ class Device(ArrayCreation):
     def _stream(self, label: str | None) -> Stream: ...
 
 
-def _code_object_bytes(source: object, label: str | None) -> tuple[bytes, str | None]:
+def code_object_bytes(source: object, label: str | None) -> tuple[bytes, str | None]:
+    """The bytes that `load` is given as a path or as they are, and the label that they have then."""
     if isinstance(source, (bytes, bytearray, memoryview)):
         return bytes(source), label
     path = file_path(source, "load", "a path or bytes")

@@ -166,6 +166,7 @@ class Executable(Resource):
         """
         self._check_open("global_")
         buffer = self._global(_checked_name("global_", name))
+        buffer.is_global = True
         return BufferView(buffer, 0, buffer.size)
 
     def _name_of(self, ordinal: int) -> str:

@@ -56,6 +56,29 @@ def test_a_variable_that_names_no_target_is_refused(value: str, tmp_path: Path) 
     assert str(raised.value) == (
         "HIPGRAPH_CB_VIRTUAL names no target\n"
         f"  found: {value!r}\n"
-        "  allowed: target names separated by commas, such as gfx942\n"
+        "  allowed: target names separated by commas, such as gfx942 or gfx942*4, up to 64\n"
         "  next: unset HIPGRAPH_CB_VIRTUAL to use a real GPU where there is one"
     )
+
+
+@pytest.mark.parametrize(
+    ("value", "targets"),
+    [
+        ("gfx942*4", ("gfx942",) * 4),
+        ("gfx942 * 2, gfx1100", ("gfx942", "gfx942", "gfx1100")),
+        ("gfx942:xnack+*2", ("gfx942:xnack+",) * 2),
+        ("gfx942*64", ("gfx942",) * 64),
+        ("gfx942*1,gfx942*1", ("gfx942",) * 2),
+    ],
+)
+def test_a_name_may_be_followed_by_how_many_there_are(value: str, targets: tuple[str, ...], tmp_path: Path) -> None:
+    assert choose_devices(value, tmp_path / "kfd", tmp_path).virtual_targets == targets
+
+
+@pytest.mark.parametrize(
+    "value", ["gfx942*0", "gfx942*", "gfx942*-1", "gfx942*x", "gfx942*2*2", "gfx942*65", "gfx942*²"]
+)
+def test_a_number_of_devices_is_from_1_to_64(value: str, tmp_path: Path) -> None:
+    with pytest.raises(InvalidArgumentError) as raised:
+        choose_devices(value, tmp_path / "kfd", tmp_path)
+    assert raised.value.what == "HIPGRAPH_CB_VIRTUAL cannot be understood"

@@ -1,6 +1,7 @@
 """`open_device` refuses what it cannot give, each with the whole message."""
 
 import pytest
+from support.devices import VIRTUAL_GPUS
 
 from hipgraph_cb import VirtualSettings, open_device
 from hipgraph_cb.errors import FailedPreconditionError, InvalidArgumentError, NotFoundError
@@ -40,7 +41,7 @@ def test_an_ordinal_past_the_virtual_devices_names_those_that_exist() -> None:
     assert str(raised.value) == (
         "open_device: no such device\n"
         "  found: device 7\n"
-        "  allowed: 0 to 2 (virtual: gfx942, gfx1100, gfx1201)\n"
+        f"  allowed: 0 to {len(VIRTUAL_GPUS) - 1} (virtual: {', '.join(VIRTUAL_GPUS)})\n"
         "  next: name more targets in HIPGRAPH_CB_VIRTUAL before the process starts"
     )
 

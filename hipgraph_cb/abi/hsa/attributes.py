@@ -247,6 +247,22 @@ class SymbolInfo(IntEnum):
     KERNEL_OBJECT = 22
 
 
+class AgentPoolInfo(IntEnum):
+    """hsa_amd_agent_memory_pool_info_t."""
+
+    ACCESS = 0
+    NUM_LINK_HOPS = 1
+    LINK_INFO = 2
+
+
+class PoolAccess(IntEnum):
+    """hsa_amd_memory_pool_access_t."""
+
+    NEVER_ALLOWED = 0
+    ALLOWED_BY_DEFAULT = 1
+    DISALLOWED_BY_DEFAULT = 2
+
+
 class SymbolKind(IntEnum):
     """hsa_symbol_kind_t."""
 

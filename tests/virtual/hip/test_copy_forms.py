@@ -104,8 +104,8 @@ def test_bytes_go_from_place_to_place(raw, program, data, stream, form):
 
 def test_a_peer_has_to_exist(raw, program, data):
     source = program.upload(data)
-    assert raw.hipMemcpyPeer(source, 0, source, 5, SIZE) == 101
-    assert raw.hipMemcpyPeerAsync(source, 5, source, 0, SIZE, 0) == 101
+    assert raw.hipMemcpyPeer(source, 0, source, 64, SIZE) == 101
+    assert raw.hipMemcpyPeerAsync(source, 64, source, 0, SIZE, 0) == 101
 
 
 FILLS = {

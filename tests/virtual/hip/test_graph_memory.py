@@ -122,7 +122,7 @@ def test_parameters_are_checked_and_reported(raw, graph, program):
     node = ctypes.c_size_t()
     for bad in (allocation(0), allocation(64, kind=0), allocation(64, location=0)):
         assert raw.hipGraphAddMemAllocNode(node, graph, 0, 0, bad) == 1
-    assert raw.hipGraphAddMemAllocNode(node, graph, 0, 0, allocation(64, ordinal=3)) == 1
+    assert raw.hipGraphAddMemAllocNode(node, graph, 0, 0, allocation(64, ordinal=64)) == 1
     handle, address = add_allocation(raw, graph, 48)
     reported, freed = AllocateParams(), ctypes.c_size_t()
     assert raw.hipGraphMemAllocNodeGetParams(handle, reported) == 0

@@ -81,6 +81,6 @@ def test_the_device_that_fits_is_chosen(raw, hip):
     assert raw.hipChooseDevice(chosen, DevicePropertiesR0000(major=9)) == 0
     assert raw.hipSetValidDevices((ctypes.c_int * 1)(0), 1) == 0
     assert raw.hipChooseDevice(chosen, DevicePropertiesR0000(major=9)) == 0
-    assert raw.hipSetValidDevices((ctypes.c_int * 1)(5), 1) == 101
+    assert raw.hipSetValidDevices((ctypes.c_int * 1)(64), 1) == 101
     assert raw.hipSetValidDevices(0, 2) == 1
     assert done(hip.hipGetDevice()) == 0

@@ -105,8 +105,8 @@ def test_advice_is_for_managed_memory_and_places_that_exist(raw, program, manage
     assert raw.hipMemAdvise(block, 64, 1, 0) == 1
     assert raw.hipMemAdvise(managed, 4097, 1, 0) == 1
     assert raw.hipMemAdvise(managed, 4096, 9, 0) == 1
-    assert raw.hipMemAdvise(managed, 4096, 3, 5) == 101
-    assert raw.hipMemPrefetchAsync(managed, 4096, 5, 0) == 101
+    assert raw.hipMemAdvise(managed, 4096, 3, 64) == 101
+    assert raw.hipMemPrefetchAsync(managed, 4096, 64, 0) == 101
     assert raw.hipStreamAttachMemAsync(0, managed, 0, 4) == 0
     assert raw.hipStreamAttachMemAsync(0, managed, 100, 4) == 1
 

@@ -6,6 +6,7 @@ import ctypes
 import time
 
 import pytest
+from support.devices import VIRTUAL_GPUS
 from support.hsa_client import HandleCallback, out
 
 U8, U16, U32, U64 = ctypes.c_uint8, ctypes.c_uint16, ctypes.c_uint32, ctypes.c_uint64
@@ -17,8 +18,8 @@ def agent_info(client, agent, attribute, kind=U32):
 
 def test_there_are_one_cpu_and_the_gpus(client):
     agents = client.iterate("hsa_iterate_agents")
-    assert [agent_info(client, agent, 17) for agent in agents] == [0, 1, 1, 1]  # device type
-    assert [agent_info(client, agent, 16) for agent in agents] == [0, 1, 2, 3]  # node
+    assert [agent_info(client, agent, 17) for agent in agents] == [0] + [1] * len(VIRTUAL_GPUS)  # device type
+    assert [agent_info(client, agent, 16) for agent in agents] == list(range(len(VIRTUAL_GPUS) + 1))  # node
 
 
 def test_an_iteration_ends_with_what_the_callback_returns(client):

@@ -6,7 +6,14 @@ import ctypes
 import struct
 from functools import partial
 
-from hipgraph_cb.abi.hsa.attributes import PointerType, PoolFlag, PoolInfo, RegionInfo
+from hipgraph_cb.abi.hsa.attributes import (
+    AgentPoolInfo,
+    PointerType,
+    PoolAccess,
+    PoolFlag,
+    PoolInfo,
+    RegionInfo,
+)
 from hipgraph_cb.abi.hsa.status import Status
 from hipgraph_cb.abi.hsa.structures import PointerInfo
 from hipgraph_cb.virtual.callbacks import CallError
@@ -16,7 +23,6 @@ from hipgraph_cb.virtual.hsa.native import load_u64s, require, store_bytes, stor
 from hipgraph_cb.virtual.hsa.objects.pool_memory import GRANULE, LockedRange, PoolAllocation
 from hipgraph_cb.virtual.hsa.objects.runtime import HsaRuntime
 
-_ALLOWED_BY_DEFAULT, _DISALLOWED_BY_DEFAULT = 1, 2
 _Allocate = ctypes.CFUNCTYPE(ctypes.c_size_t, ctypes.c_size_t)
 _DeallocationCallback = ctypes.CFUNCTYPE(None, ctypes.c_size_t, ctypes.c_size_t)
 
@@ -109,11 +115,11 @@ def agents_allow_access(runtime: HsaRuntime, count: int, agents: int, flags: int
 @api("hsa_amd_agent_memory_pool_get_info", HANDLE, HANDLE, INT, POINTER)
 def agent_memory_pool_get_info(runtime: HsaRuntime, agent_handle: int, pool: int, attribute: int, out: int) -> None:
     agent, owner = runtime.agent(agent_handle), runtime.pool(pool).agent
-    require(out and attribute in (0, 1, 2))
+    require(out and attribute in tuple(AgentPoolInfo))
     is_own = owner is agent
-    if attribute == 0:
-        store_u32(out, _ALLOWED_BY_DEFAULT if is_own else _DISALLOWED_BY_DEFAULT)
-    elif attribute == 1:
+    if attribute == AgentPoolInfo.ACCESS:
+        store_u32(out, PoolAccess.ALLOWED_BY_DEFAULT if is_own else PoolAccess.DISALLOWED_BY_DEFAULT)
+    elif attribute == AgentPoolInfo.NUM_LINK_HOPS:
         store_u32(out, 0 if is_own else 1)
     elif not is_own:  # one hop: latencies and bandwidths unknown, atomics and coherence, PCIe, distance
         store_bytes(out, struct.pack("<4I3?xII", 0, 0, 0, 0, True, True, True, 2, 20))

@@ -11,7 +11,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from hipgraph_cb.backend.builtin_kernels import builtin_code_object
+from hipgraph_cb.code_object.builtin_kernels import builtin_code_object
 from hipgraph_cb.code_object.verify import VerifiedExecutable, verify
 
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ from pathlib import Path
 from threading import Thread
 from typing import TYPE_CHECKING, Any
 
-from hipgraph_cb.backend.builtin_kernels import builtin_code_object
+from hipgraph_cb.code_object.builtin_kernels import builtin_code_object
 from hipgraph_cb.code_object.verify import verify
 from hipgraph_cb.errors import HipError, HipGraphError, UnavailableError
 from hipgraph_cb.hip.builtin_kernels import BuiltinKernel

@@ -15,6 +15,7 @@ from hipgraph_cb.virtual.hip import library as hip
 from hipgraph_cb.virtual.hip.profile import PROFILES
 from hipgraph_cb.virtual.hip.symbol_versions import VERSIONS
 from hipgraph_cb.virtual.hsa import library as hsa
+from hipgraph_cb.virtual.rccl import library as rccl
 from hipgraph_cb.virtual.shared_object import ExportedFunction, FirstCall, build_image
 
 START_FUNCTION = "hipgraph_cb_first_call"
@@ -44,6 +45,7 @@ def write_run_folder(folder: Path, interpreter: Interpreter, targets: Sequence[s
     functions = hip.exported_functions(hip.functions_of(PROFILES[profile]))
     _write_libraries(folder, "hip", hip.SONAMES, functions, VERSIONS, interpreter)
     _write_libraries(folder, "hsa", hsa.SONAMES, hsa.exported_functions(), (), interpreter)
+    _write_libraries(folder, "rccl", rccl.SONAMES, rccl.exported_functions(), (), interpreter)
     (folder / ".info").mkdir()
     (folder / ".info" / "version").write_text(f"{ROCM_VERSIONS[profile]}\n")
 

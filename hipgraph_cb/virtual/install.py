@@ -13,16 +13,21 @@ import threading
 from collections.abc import Sequence
 from contextlib import AbstractContextManager
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from hipgraph_cb.errors import FailedPreconditionError, InvalidArgumentError
 from hipgraph_cb.virtual.machine import Machine
 from hipgraph_cb.virtual.settings import Settings
 from hipgraph_cb.virtual.virtual_library import VirtualLibrary
 
+if TYPE_CHECKING:
+    from hipgraph_cb.virtual.hip.objects.runtime import HipRuntime
+
 _lock = threading.Lock()
 _machine: Machine | None = None
 _hip: VirtualRuntime | None = None
 _hsa: VirtualHsa | None = None
+_rccl: VirtualRccl | None = None
 _folder: Path | None = None
 FOLDER_VARIABLE = "HIPGRAPH_CB_LIBRARIES"
 """Names the folder that `hipgraph-cb run` wrote the libraries into."""
@@ -52,6 +57,11 @@ class VirtualRuntime(VirtualLibrary):
             NotFoundError: no such profile.
         """
         return self._runtime.following(profile)
+
+    @property
+    def runtime(self) -> HipRuntime:
+        """Its state."""
+        return self._runtime
 
     def null_runtime(self) -> AbstractContextManager[None]:
         """While this is open, calls that do work are native code that does nothing: to measure what a caller costs."""
@@ -95,6 +105,37 @@ class VirtualHsa(VirtualLibrary):
             )
 
 
+class VirtualRccl(VirtualLibrary):
+    """The virtual RCCL of this process, for the devices of the virtual HIP runtime."""
+
+    def __init__(self, hip: VirtualRuntime) -> None:
+        from hipgraph_cb.virtual.callbacks import CallGate
+        from hipgraph_cb.virtual.rccl.function_table import FUNCTIONS
+        from hipgraph_cb.virtual.rccl.library import CALL_CODES, load_library
+        from hipgraph_cb.virtual.rccl.objects.runtime import RcclRuntime
+
+        gate = CallGate(CALL_CODES, hip.machine.calls)
+        runtime = RcclRuntime(hip.runtime, gate)
+        library = load_library(library_folder())
+        super().__init__(hip.machine, gate, library, FUNCTIONS, runtime)
+
+
+def install_rccl(targets: Sequence[str], settings: Settings | None = None) -> VirtualRccl:
+    """Load the virtual librccl.so.1, with the virtual libamdhip64.so below it; a second call returns the same.
+
+    Raises:
+        InvalidArgumentError: no target, or one that is not a virtual GPU.
+        FailedPreconditionError: other devices are installed.
+        UnavailableError: a library cannot be loaded.
+    """
+    global _rccl
+    hip = install_hip(targets, settings)
+    with _lock:
+        if _rccl is None:
+            _rccl = VirtualRccl(hip)
+        return _rccl
+
+
 def install_hsa(targets: Sequence[str], settings: Settings | None = None) -> VirtualHsa:
     """Load the virtual libhsa-runtime64.so.1 with these GPUs: any code that opens the library by that name gets it.
 
@@ -118,6 +159,8 @@ def install_hsa(targets: Sequence[str], settings: Settings | None = None) -> Vir
 def install(targets: Sequence[str], settings: Settings | None = None) -> VirtualRuntime:
     """Make hip-python see these virtual GPUs, as ordinals 0, 1, ...; a second call returns the same runtime.
 
+    Where there are several GPUs, a virtual librccl.so.1 is loaded too.
+
     Raises:
         InvalidArgumentError: no target, or one that is not a virtual GPU.
         FailedPreconditionError: other devices are installed, or hip-python runs on another library.
@@ -127,7 +170,9 @@ def install(targets: Sequence[str], settings: Settings | None = None) -> Virtual
     with _lock:
         if not runtime.is_bound:
             runtime.bind_hip_python()
-        return runtime
+    if len(targets) > 1:  # with one GPU there is nothing to communicate with, and programs start sooner
+        install_rccl(targets, settings)
+    return runtime
 
 
 def install_hip(targets: Sequence[str], settings: Settings | None = None) -> VirtualRuntime:

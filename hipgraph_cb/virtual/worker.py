@@ -40,6 +40,7 @@ class Operation:
         failure: why it did not run to its end; None before, and after a success.
         started, finished: seconds of `time.perf_counter`, 0.0 before.
         stop_reason: set to make it stop early.
+        is_waiting: its last step found nothing to do, before something else happens.
     """
 
     __slots__ = (
@@ -49,6 +50,7 @@ class Operation:
         "failure",
         "finished",
         "is_done",
+        "is_waiting",
         "label",
         "started",
         "step",
@@ -65,6 +67,7 @@ class Operation:
         self.started = 0.0
         self.finished = 0.0
         self.stop_reason: str | None = None
+        self.is_waiting = False
         self._blockers = 0
         self._followers: list[tuple[Operation, bool]] = []
         self._inherited: Failure | None = None
@@ -148,9 +151,10 @@ class Worker:
         self._wake.notify()
 
     def stop_running(self, reason: str) -> None:
-        """Ask the operation that runs now, if any, to stop."""
-        if self.running is not None:
-            self.running.stop_reason = reason
+        """Ask the operation that runs now, if any, and those that have begun and wait, to stop."""
+        for operation in self._ready:
+            if operation is self.running or operation.is_waiting:
+                operation.stop_reason = reason
 
     def join(self, seconds: float) -> None:
         """Wait for the thread to end, after `calls` have been closed. Without the lock."""
@@ -198,11 +202,17 @@ class Worker:
             while not self._calls.closing:
                 is_watching = [watch() for watch in self._watches]
                 if not self._ready:
-                    self._wake.wait(self._idle_seconds if any(is_watching) else None)
-                    self._idle_seconds = min(2 * self._idle_seconds, _LONGEST_LOOK)
+                    self._rest(self._idle_seconds if any(is_watching) else None)
                     continue
-                self._idle_seconds = _SHORTEST_LOOK
                 self._take_a_step(self._ready[self.random.randrange(len(self._ready))])
+                if self._ready and all(operation.is_waiting for operation in self._ready):
+                    self._rest(self._idle_seconds)
+                else:
+                    self._idle_seconds = _SHORTEST_LOOK
+
+    def _rest(self, seconds: float | None) -> None:
+        self._wake.wait(seconds)
+        self._idle_seconds = min(2 * self._idle_seconds, _LONGEST_LOOK)
 
     def _take_a_step(self, operation: Operation) -> None:
         self.running = operation

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import random
 from collections import Counter
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from hipgraph_cb.abi.hip.enums import NodeKind
 from hipgraph_cb.virtual.hip.objects.graph import Graph, Node, Possession, connect, hold, topological_order
-from hipgraph_cb.virtual.hip.objects.work import Copy, CopyBox, Empty, WaitEvent, Work
+from hipgraph_cb.virtual.hip.objects.work import Copy, CopyBox, Empty, SteppedWork, WaitEvent, Work
 
 if TYPE_CHECKING:
     from hipgraph_cb.virtual.hip.objects.event import Event
@@ -169,27 +170,41 @@ class Launched:
         self._missing = missing
         self._ready = roots
         self._random: random.Random = gpu.worker.random
+        self._begun: dict[int, Callable[[Operation], bool]] = {}
+        self._waiting: set[int] = set()
 
     def step(self, operation: Operation) -> bool:
         """Run one node, or, while nothing else of the device is ready, one after the other."""
         ready, worker = self._ready, self._gpu.worker
-        while ready:
+        self._waiting.clear()
+        while ready and len(self._waiting) < len(ready):
             self._run_one(operation)
             if not worker.is_alone:
                 break
+        operation.is_waiting = bool(ready) and len(self._waiting) == len(ready)
         return not ready
 
     def _run_one(self, operation: Operation) -> None:
         ready = self._ready
         place = self._random.randrange(len(ready)) if len(ready) > 1 else 0
         index = ready[place]
-        ready[place] = ready[-1]
-        ready.pop()
         work = self._works[index]
         if work is not _EMPTY:
             operation.label = work.label
-            work.run(self._runtime, self._gpu, operation)
+            if isinstance(work, SteppedWork):
+                if not self._is_over(index, work, operation):
+                    self._waiting.add(index)
+                    return
+            else:
+                work.run(self._runtime, self._gpu, operation)
+        self._waiting.clear()
+        ready[place] = ready[-1]
+        ready.pop()
         for follower in self._dependents[index]:
             self._missing[follower] -= 1
             if self._missing[follower] == 0:
                 ready.append(follower)
+
+    def _is_over(self, index: int, work: SteppedWork, operation: Operation) -> bool:
+        step = self._begun.get(index) or self._begun.setdefault(index, work.begin(self._runtime, self._gpu))
+        return step(operation)

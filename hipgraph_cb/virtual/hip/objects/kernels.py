@@ -97,7 +97,7 @@ class KernelLaunch:
             raise CallError(Code.ILLEGAL_ADDRESS, "its module was unloaded; AMD's runtime would run freed memory")
         launch = self._place(runtime, gpu)
         watchdog = Watchdog(runtime.settings.watchdog, operation)
-        settings = execution_settings(runtime.settings, gpu.target)
+        settings = execution_settings(runtime.settings, self.function.gpu.target)
         try:
             with _registered_memory(runtime) if runtime.allocations.registered else nullcontext():
                 execute(launch, runtime.memory, interrupted=watchdog.must_stop, settings=settings)

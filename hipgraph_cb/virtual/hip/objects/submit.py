@@ -2,27 +2,48 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
+
 from hipgraph_cb.abi.hip.codes import Code
 from hipgraph_cb.virtual.callbacks import CallError
 from hipgraph_cb.virtual.hip.objects.capture import forbid_legacy_call
 from hipgraph_cb.virtual.hip.objects.runtime import HipRuntime
 from hipgraph_cb.virtual.hip.objects.stream import Stream, wait_for_streams
-from hipgraph_cb.virtual.hip.objects.work import Work
+from hipgraph_cb.virtual.hip.objects.work import SteppedWork, Work
 from hipgraph_cb.virtual.worker import Operation
 
 
-def submit(runtime: HipRuntime, stream: Stream, work: Work) -> Operation | None:
-    """Put `work` at the end of `stream`; None when the stream is capturing and it became a node."""
+def submit(
+    runtime: HipRuntime, stream: Stream, work: Work, ordered_after: Iterable[Operation] = ()
+) -> Operation | None:
+    """Put `work` at the end of `stream`; None when the stream is capturing and it became a node.
+
+    Args:
+        ordered_after: what else has to end before it.
+    """
     if stream.capture is not None:
         stream.capture.add(runtime, stream, work)
         return None
     gpu = stream.gpu
+    if isinstance(work, SteppedWork):
+        return stream.enqueue(_waiting(work.begin(runtime, gpu)), work.label, ordered_after)
 
     def step(operation: Operation) -> bool:
         work.run(runtime, gpu, operation)
         return True
 
-    return stream.enqueue(step, work.label)
+    return stream.enqueue(step, work.label, ordered_after)
+
+
+def _waiting(step: Callable[[Operation], bool]) -> Callable[[Operation], bool]:
+    """The step of an operation that waits until it is over."""
+
+    def waiting(operation: Operation) -> bool:
+        is_over = step(operation)
+        operation.is_waiting = not is_over
+        return is_over
+
+    return waiting
 
 
 def run_now(runtime: HipRuntime, stream: Stream, work: Work) -> None:

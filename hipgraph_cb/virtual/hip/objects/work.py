@@ -7,7 +7,7 @@ makes a node of it.
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
@@ -33,6 +33,23 @@ class Work(Protocol):
     def label(self) -> str: ...
 
     def run(self, runtime: HipRuntime, gpu: Gpu, operation: Operation | None) -> None: ...
+
+
+class SteppedWork:
+    """Work that waits for other devices on the way: each execution has steps of its own, which return whether it is
+    over. A device does other work between them."""
+
+    kind: ClassVar[NodeKind] = NodeKind.KERNEL
+
+    @property
+    def label(self) -> str:
+        raise NotImplementedError
+
+    def begin(self, runtime: HipRuntime, gpu: Gpu) -> Callable[[Operation], bool]:
+        raise NotImplementedError
+
+    def run(self, runtime: HipRuntime, gpu: Gpu, operation: Operation | None) -> None:
+        raise NotImplementedError("stepped work runs on a worker")
 
 
 @dataclass(frozen=True)

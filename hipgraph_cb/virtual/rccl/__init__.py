@@ -1,0 +1,1 @@
+"""A virtual librccl, for ranks that are in one process."""

@@ -1,0 +1,1 @@
+"""The functions of the virtual librccl, by subject."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ctypes import Structure, c_char, c_int, c_size_t, c_uint
+from ctypes import Structure, c_int, c_size_t, c_ubyte, c_uint
 from enum import IntEnum
 
 SONAME = "librccl.so.1"
@@ -51,7 +51,7 @@ REDUCTIONS = {"sum": 0, "prod": 1, "max": 2, "min": 3, "avg": 4}
 class UniqueId(Structure):
     """ncclUniqueId."""
 
-    _fields_ = (("internal", c_char * UNIQUE_ID_SIZE),)
+    _fields_ = (("internal", c_ubyte * UNIQUE_ID_SIZE),)
 
 
 class Config(Structure):

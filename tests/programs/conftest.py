@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 from support.child import HANGING, ROOT
-from support.stand_in import stand_in_for_hip, stand_in_for_hsa
+from support.stand_in import stand_in, stand_in_for_hip, stand_in_for_hsa
 from support.tools import require_tool
 
 from hipgraph_cb.programs.run import RunOptions, prepared
@@ -33,7 +33,9 @@ def library_folder(environment: dict[str, str]) -> Path:
 def compiled(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Path]:
     """The path of a program of tests/fixtures/programs, compiled with options and linked against AMD's names."""
     folder = tmp_path_factory.mktemp("programs")
-    declared = re.findall(r"\b(hip[A-Z]\w+|hsa_\w+)\(", "".join(path.read_text() for path in SOURCES.iterdir()))
+    declared = re.findall(
+        r"\b(hip[A-Z]\w+|hsa_\w+|nccl[A-Z]\w+)\(", "".join(path.read_text() for path in SOURCES.iterdir())
+    )
 
     def compile_(name: str, *options: str) -> Path:
         require_tool("clang-19")
@@ -41,6 +43,8 @@ def compiled(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Path]:
         if not program.exists():
             hip = stand_in_for_hip(folder, sorted({name for name in declared if name.startswith("hip")}))
             hsa = stand_in_for_hsa(folder, sorted({name for name in declared if name.startswith("hsa")}))
+            functions = sorted({name for name in declared if name.startswith("nccl")})
+            rccl = stand_in(folder, "librccl.so.1", {"": functions})
             command = [
                 "clang-19",
                 "-O1",
@@ -51,7 +55,7 @@ def compiled(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Path]:
                 "-o",
                 program,
             ]
-            subprocess.run([*command, *options, "-Wl,--as-needed", hip, hsa, "-ldl", "-lpthread"], check=True)
+            subprocess.run([*command, *options, "-Wl,--as-needed", hip, hsa, rccl, "-ldl", "-lpthread"], check=True)
         return program
 
     return compile_

@@ -97,3 +97,9 @@ def test_files_of_another_profile_are_refused(run, compiled):
         "hipgraph_cb: the virtual GPU cannot start: FailedPreconditionError: "
         "the virtual GPU's library on disk has other functions than this process has"
     )
+
+
+def test_ranks_of_rccl_are_threads_or_one_thread_and_not_processes(run, compiled):
+    status, output, errors = run(compiled("all_reduce"), NCCL_DEBUG="WARN")
+    assert (status, output) == (0, "threads: 3 3\none thread: 3 3\nchild ended with 5")
+    assert "the virtual librccl connects ranks of one process only; use a thread for each rank" in errors

@@ -39,6 +39,13 @@ static inline bf16 to_bf16(f32 value) {
   return (bf16){(u16)(value == value ? rounded : quiet)};
 }
 
+// The number in a register of each lane: a division by a number that all lanes share takes other instructions on
+// gfx12, which the virtual GPU does not execute.
+static inline u32 of_each_lane(u32 number) {
+  __asm__("" : "+v"(number));
+  return number;
+}
+
 #define SAME(value) (value)
 
 // Of `count` elements, `source_first` on in each source: all combined in the order of the sources, divided by
@@ -61,7 +68,7 @@ static inline bf16 to_bf16(f32 value) {
           result = result > next || result != result ? result : next;                                           \
       }                                                                                                         \
       if (divisor != 1)                                                                                         \
-        result = (wide)(result / (wide)divisor);                                                                \
+        result = (wide)(result / (wide)of_each_lane(divisor));                                                  \
       for (u32 target = 0; target < target_count; ++target)                                                     \
         ((GLOBAL type *)targets[target])[target_first + index] = TO(result);                                    \
     }                                                                                                           \

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from functools import wraps
 from typing import Any
@@ -14,6 +15,7 @@ __all__ = ["FUNCTIONS", "HANDLE", "INT", "POINTER", "SIZE", "UINT", "api"]
 
 FUNCTIONS: dict[str, ApiFunction] = {}
 _export = exporter(FUNCTIONS)
+_TALKATIVE = ("WARN", "INFO", "TRACE")
 Function = Callable[..., Any]
 
 
@@ -26,14 +28,14 @@ def api(name: str, *arguments: Any, is_grouped: bool = False, **options: Any) ->
 
     def add(function: Function) -> Function:
         for each in (name, f"p{name}"):
-            _export(each, *arguments, **options)(_with_own_codes(function, is_grouped))
+            _export(each, *arguments, **options)(_with_own_codes(each, function, is_grouped))
         return function
 
     return add
 
 
-def _with_own_codes(function: Function, is_grouped: bool) -> Function:
-    """A code of HIP is a failure of HIP here."""
+def _with_own_codes(name: str, function: Function, is_grouped: bool) -> Function:
+    """A code of HIP is a failure of HIP here. With NCCL_DEBUG the reason is written to stderr, as RCCL does."""
 
     @wraps(function)
     def call(runtime: Any, *arguments: Any) -> Any:
@@ -44,6 +46,8 @@ def _with_own_codes(function: Function, is_grouped: bool) -> Function:
             own = CallError(code, error.note)
             if is_grouped and runtime.group.depth:
                 runtime.group.error = runtime.group.error or own
+            if error.note and os.environ.get("NCCL_DEBUG", "").upper() in _TALKATIVE:
+                os.write(2, f"hipgraph_cb: {name}: {error.note}\n".encode(errors="backslashreplace"))
             raise own from error
 
     return call

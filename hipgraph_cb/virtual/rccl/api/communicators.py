@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import os
 import struct
 
@@ -21,12 +22,12 @@ _TAG = b"hipgraph_cb id"
 def get_unique_id(runtime: RcclRuntime, out: int) -> None:
     _require(out, "no place for the id")
     data = _ID.pack(_TAG, os.getpid(), next(runtime.numbers)).ljust(UNIQUE_ID_SIZE, b"\0")
-    UniqueId.from_address(out).internal = data
+    ctypes.memmove(out, data, len(data))
 
 
 @api("ncclCommInitRank", POINTER, INT, UniqueId, INT, is_grouped=True)
 def init_rank(runtime: RcclRuntime, out: int, count: int, unique_id: UniqueId, rank: int) -> None:
-    _join(runtime, out, count, bytes(memoryview(unique_id).cast("B")), rank, is_blocking=True)
+    _join(runtime, out, count, bytes(unique_id), rank, is_blocking=True)
 
 
 @api("ncclCommInitRankConfig", POINTER, INT, UniqueId, INT, POINTER, is_grouped=True)
@@ -34,7 +35,7 @@ def init_rank_with_config(
     runtime: RcclRuntime, out: int, count: int, unique_id: UniqueId, rank: int, config: int
 ) -> int:
     is_blocking = _is_blocking(config)
-    communicator = _join(runtime, out, count, bytes(memoryview(unique_id).cast("B")), rank, is_blocking=is_blocking)
+    communicator = _join(runtime, out, count, bytes(unique_id), rank, is_blocking=is_blocking)
     return Result.SUCCESS if is_blocking or communicator.is_ready else Result.IN_PROGRESS
 
 
@@ -164,14 +165,14 @@ def _divide(runtime: RcclRuntime, joined: dict[int, tuple[int, int, Communicator
 @api("ncclCommFinalize", HANDLE)
 def finalize(runtime: RcclRuntime, handle: int) -> None:
     """What is enqueued is done; further calls are refused."""
-    communicator = runtime.communicators[handle]
+    communicator = runtime.communicator(handle)
     _wait_for_work(runtime, communicator)
     communicator.leave("the communicator was finalized")
 
 
 @api("ncclCommDestroy", HANDLE, releases=True)
 def destroy(runtime: RcclRuntime, handle: int) -> None:
-    communicator = runtime.communicators[handle]
+    communicator = runtime.communicator(handle)
     _wait_for_work(runtime, communicator)
     runtime.forget(communicator, "the communicator was destroyed")
 
@@ -179,7 +180,7 @@ def destroy(runtime: RcclRuntime, handle: int) -> None:
 @api("ncclCommAbort", HANDLE, releases=True)
 def abort(runtime: RcclRuntime, handle: int) -> None:
     """What is enqueued fails, here and where other ranks wait for it."""
-    communicator = runtime.communicators[handle]
+    communicator = runtime.communicator(handle)
     communicator.leave("the communicator was aborted")
     _wait_for_work(runtime, communicator)
     runtime.forget(communicator, "the communicator was aborted")

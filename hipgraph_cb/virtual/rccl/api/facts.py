@@ -43,20 +43,20 @@ def get_last_error(runtime: RcclRuntime, handle: int) -> int:
 
 @api("ncclCommGetAsyncError", HANDLE, POINTER)
 def get_async_error(runtime: RcclRuntime, handle: int, out: int) -> None:
-    communicator = runtime.communicators[handle]
+    communicator = runtime.communicator(handle)
     _store(out, communicator.result if communicator.is_ready else Result.IN_PROGRESS)
 
 
 @api("ncclCommCount", HANDLE, POINTER)
 def count(runtime: RcclRuntime, handle: int, out: int) -> None:
-    _store(out, runtime.communicators[handle].ranks)
+    _store(out, runtime.communicator(handle).ranks)
 
 
 @api("ncclCommCuDevice", HANDLE, POINTER)
 def device(runtime: RcclRuntime, handle: int, out: int) -> None:
-    _store(out, runtime.communicators[handle].gpu.ordinal)
+    _store(out, runtime.communicator(handle).gpu.ordinal)
 
 
 @api("ncclCommUserRank", HANDLE, POINTER)
 def user_rank(runtime: RcclRuntime, handle: int, out: int) -> None:
-    _store(out, runtime.communicators[handle].rank)
+    _store(out, runtime.communicator(handle).rank)

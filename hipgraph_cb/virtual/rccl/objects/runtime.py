@@ -81,9 +81,16 @@ class RcclRuntime:
         self.communicators.pop(communicator.handle)
         self.kernels.release(communicator.gpu)
 
+    def communicator(self, handle: int) -> Communicator:
+        """The one behind an ncclComm_t."""
+        found = self.communicators.get(handle)
+        if found is None:
+            raise CallError(Result.INVALID_ARGUMENT, f"{handle:#x} is not an ncclComm_t, or was destroyed")
+        return found
+
     def usable(self, handle: int) -> Communicator:
         """A communicator that takes calls."""
-        communicator = self.communicators[handle]
+        communicator = self.communicator(handle)
         if communicator.unusable is not None:
             raise CallError(Result.INVALID_USAGE, f"rank {communicator.rank}: {communicator.unusable}")
         if not communicator.is_ready and communicator not in self.group.joining:

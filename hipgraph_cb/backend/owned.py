@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from hipgraph_cb.backend.host_calls import refuse_in_host_call
 from hipgraph_cb.backend.lifetime import Handle
@@ -13,10 +13,13 @@ from hipgraph_cb.runtime.device import Device
 from hipgraph_cb.runtime.executable import Executable
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     import numpy as np
     from numpy.typing import NDArray
 
     from hipgraph_cb.backend.device import BackendDevice
+    from hipgraph_cb.code_object.code_object import CodeObject
     from hipgraph_cb.runtime.stream import Stream
 
 
@@ -89,13 +92,33 @@ class OwnedBuffer(Buffer):
 
 
 class OwnedExecutable(Executable):
-    """Released when it is closed (or collected) and neither a program nor a global variable holds its handle."""
+    """Released when it is closed (or collected) and neither a program nor a global variable holds its handle.
+
+    Attributes:
+        handle: of the first module; it keeps the others.
+        natives: what the runtime calls each module, by its number.
+    """
 
     handle: Handle | None
+    natives: tuple[Any, ...]
 
     def __init__(self, device: Device, verified: VerifiedExecutable, label: str | None) -> None:
         super().__init__(device, verified, label)
         self.handle = None
+
+    def _load_modules(self, load: Callable[[CodeObject, Handle | None], Handle]) -> None:
+        """Load every module; `load` gives the handle of one, which keeps the one that was loaded before it."""
+        handle: Handle | None = None
+        natives: list[Any] = []
+        try:
+            for module in reversed(self.verified.modules):
+                handle = load(module, handle)
+                natives.append(handle.native)
+        except BaseException:
+            if handle is not None:
+                handle.release()
+            raise
+        self.handle, self.natives = handle, tuple(reversed(natives))
 
     def held(self, action: str = "executable") -> Handle:
         """The handle, for as long as the code is used. Raises FailedPreconditionError where it is closed."""

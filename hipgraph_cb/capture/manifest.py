@@ -13,6 +13,7 @@ from hipgraph_cb.capture.commands import LARGEST_ID, LATER, read_command, write_
 from hipgraph_cb.capture.document import dump, fields, inside, items, number, optional, parse, text, tuple_of
 from hipgraph_cb.capture.manifest_memory import memory_rows, read_memory
 from hipgraph_cb.code_object.verify import VerifiedExecutable, verify
+from hipgraph_cb.code_object.wrapper import is_wrapper
 from hipgraph_cb.errors import HipGraphError, IncompatibleError, InvalidArgumentError, UnimplementedError
 from hipgraph_cb.recording.checking import MOST_COMMANDS, check_recording
 from hipgraph_cb.recording.groups import Group
@@ -81,8 +82,12 @@ def _in_order(entries: Mapping[int, _Entry]) -> list[_Entry]:
 def _check_as_loaded(recording: Recording, size: int) -> None:
     """Refuse what could not be loaded again: the code objects are verified as they will be then."""
     resources = recording.resources
-    verified = {id: entry._replace(verified=verify(entry.verified.data)) for id, entry in resources.executables.items()}
+    verified = {id: entry._replace(verified=_verified_again(entry)) for id, entry in resources.executables.items()}
     check_recording(with_resources(recording, replace(resources, executables=verified)), most_steps=_most_steps(size))
+
+
+def _verified_again(entry: ExecutableEntry) -> VerifiedExecutable:
+    return verify(entry.verified.source, entry.verified.target)
 
 
 def _most_steps(size: int) -> int:
@@ -125,7 +130,7 @@ def _write_buffer(entry: BufferEntry) -> dict[str, Any]:
 
 
 def _write_executable(entry: ExecutableEntry, blobs: Blobs) -> dict[str, Any]:
-    digest = blobs.add(entry.verified.data)
+    digest = blobs.add(entry.verified.source)
     return {"id": entry.id, "label": entry.label, "code": digest, "target": str(entry.verified.target)}
 
 
@@ -288,19 +293,21 @@ class _Verified:
 
     def __init__(self, blobs: Blobs) -> None:
         self._blobs = blobs
-        self._known: dict[str, VerifiedExecutable] = {}
+        self._known: dict[tuple[str, str], VerifiedExecutable] = {}
 
-    def get(self, digest: Any) -> VerifiedExecutable:
+    def get(self, digest: Any, target: Any) -> VerifiedExecutable:
+        """The code in a blob; a wrapper may hold some for several targets."""
         data = self._blobs.get(digest)
-        known = self._known.get(digest)
+        key = digest, text(target) if is_wrapper(data) else ""
+        known = self._known.get(key)
         if known is None:
-            known = self._known[digest] = verify(data)
+            known = self._known[key] = verify(data, key[1] or None)
         return known
 
 
 def _read_executable(row: Any, code_objects: _Verified) -> ExecutableEntry:
     id, label, code, target = fields(row, "id", "label", "code", "target")
-    verified = code_objects.get(code)
+    verified = code_objects.get(code, target)
     if verified.content_hash != code or str(verified.target) != target:
         raise InvalidArgumentError(
             "the manifest says another target or content than the code object",

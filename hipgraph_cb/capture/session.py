@@ -43,7 +43,7 @@ def bind(recording: Recording, device: Device) -> Recording:
     bound: dict[int, Any] = {}
     try:
         for executable in resources.executables.values():
-            bound[executable.id] = device.load(executable.verified.data, executable.label)
+            bound[executable.id] = device.load(executable.verified.source, executable.label)
         for buffer in resources.buffers.values():
             if buffer.memory == TRANSIENT:
                 continue  # a program has its own

@@ -15,6 +15,7 @@ from hipgraph_cb.code_object.formats import infer_format, support
 from hipgraph_cb.code_object.kernel_args import Parameter
 from hipgraph_cb.code_object.target_id import TargetId
 from hipgraph_cb.code_object.verify import VerifiedExecutable, VerifiedExport, inspect, verify
+from hipgraph_cb.code_object.wrapper import flag_names
 from hipgraph_cb.errors import HipGraphError, InvalidArgumentError
 from hipgraph_cb.files import open_file, read_file
 from hipgraph_cb.visible import visible
@@ -118,7 +119,8 @@ def _formats(data: bytes, options: argparse.Namespace) -> int:
 def _parts(data: bytes, container: Container, targets: list[str]) -> list[bytes | memoryview]:
     """The file itself for the only target or the only code object, else the bytes of each code object in it."""
     entries = container.code_objects()
-    if len(targets) == 1 or len(entries) < 2:
+    is_one = container.wrapper is not None and all(len(module.code_objects()) == 1 for module in container.modules)
+    if len(targets) == 1 or len(entries) < 2 or is_one:
         return [data]
     return [entry.data for entry in entries]
 
@@ -204,6 +206,7 @@ def describe(executable: VerifiedExecutable) -> dict[str, Any]:
         "undescribed": list(executable.undescribed),
         "globals": {name: symbol.size for name, symbol in executable.globals.items()},
         "debug_info": _debug_info(executable.code_object.debug_info),
+        "source_files": {file.path: len(file.content) for file in executable.source_files},
     }
 
 
@@ -228,6 +231,8 @@ def _describe_export(export: VerifiedExport) -> dict[str, Any]:
         "wavefront_size": export.wavefront_size,
         "registers": export.metadata.registers._asdict(),
         "disagreements": list(export.disagreements),
+        "origin": layout.origin,
+        "module": export.module,
     }
 
 
@@ -238,6 +243,7 @@ def _describe_parameter(parameter: Parameter) -> dict[str, Any]:
         "size": parameter.size,
         "kind": parameter.kind.value,
         "access": parameter.access,
+        "flags": list(flag_names(parameter.flags)),
         "fields": [
             {"name": path, "type": type_.name, "offset": offset, "size": type_.size}
             for path, offset, type_ in (parameter.structure.leaves() if parameter.structure else ())
@@ -250,9 +256,10 @@ def as_text(file: Path, facts: dict[str, Any]) -> str:
     lines = [f"{file}: {facts['target']}, code object v{facts['code_object_version']}, sha256 {facts['sha256'][:16]}"]
     for name, kernel in facts["kernels"].items():
         lines += [f"kernel {visible(name)}", f"  {_needs(kernel)}"]
+        lines += [f"  from {visible(kernel['origin'])}"] if kernel["origin"] else []
         lines += [f"  {text}" for text in kernel["disagreements"]]
         for row in kernel["parameters"]:
-            lines.append(f"  {row['offset']:4d}  {visible(row['label'])}")
+            lines.append(", ".join([f"  {row['offset']:4d}  {visible(row['label'])}", *row["flags"]]))
             lines += [f"        .{visible(each['name'])}: {visible(each['type'])}" for each in row["fields"]]
     for name, error in facts["refused"].items():
         lines += [f"kernel {visible(name)} is refused", *(f"  {line}" for line in error.splitlines())]
@@ -260,6 +267,7 @@ def as_text(file: Path, facts: dict[str, Any]) -> str:
     if facts["debug_info"]["problem"]:
         lines += [f"  {line}" for line in facts["debug_info"]["problem"].splitlines()]
     lines += [f"global {visible(name)}: {size} bytes" for name, size in facts["globals"].items()]
+    lines += [f"source file {visible(path)}: {size} bytes" for path, size in facts["source_files"].items()]
     return "\n".join(lines) + "\n"
 
 

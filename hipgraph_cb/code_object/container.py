@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from hipgraph_cb.abi import elf
 from hipgraph_cb.code_object.code_object import read_target
 from hipgraph_cb.code_object.fat_binary import is_host_elf, read_fat_binary
 from hipgraph_cb.code_object.offload_bundle import BundleEntry, is_bundle, read_bundle, stated_target
 from hipgraph_cb.code_object.target_id import FeatureState, TargetId, describe_mismatch, incompatibilities
-from hipgraph_cb.code_object.wrapper import WrappedExport, is_wrapper, read_wrapper
+from hipgraph_cb.code_object.wrapper import Wrapper, is_wrapper, read_wrapper
 from hipgraph_cb.errors import (
     HipGraphError,
     InvalidArgumentError,
@@ -55,11 +55,18 @@ class Entry:
 
 @dataclass(frozen=True)
 class Container:
-    """A file and its parts. `exports`: the kernels that an AMD1 or HIP1 wrapper lists, else None."""
+    """A file and its parts.
+
+    Attributes:
+        entries: of all modules.
+        wrapper: what an AMD1 or HIP1 wrapper says; None for everything else.
+        modules: what the wrapper holds, each a container of its own.
+    """
 
     kind: str
     entries: tuple[Entry, ...]
-    exports: tuple[WrappedExport, ...] | None = None
+    wrapper: Wrapper | None = None
+    modules: tuple[Container, ...] = ()
 
     def code_objects(self) -> tuple[Entry, ...]:
         return tuple(entry for entry in self.entries if entry.target is not None)
@@ -90,21 +97,30 @@ def read_container(data: bytes | memoryview) -> Container:
 
 def _from_wrapper(data: bytes | memoryview) -> Container:
     wrapper = read_wrapper(data)
-    if len(wrapper.modules) != 1:
+    count = len(wrapper.modules)
+    if count != 1 and (wrapper.identifier == "AMD1" or not count):
         raise UnimplementedError(
-            f"an {wrapper.identifier} wrapper with other than one module is not supported",
-            found=f"{len(wrapper.modules)} modules",
-            allowed="1 module",
+            f"an {wrapper.identifier} wrapper with {count} modules is not supported",
+            found=f"{count} modules",
+            allowed="1 module" if wrapper.identifier == "AMD1" else "1 module or more",
         )
-    offset, image = wrapper.modules[0]
+    modules = tuple(_module(index, *module, is_alone=count == 1) for index, module in enumerate(wrapper.modules))
+    inner = {module.kind for module in modules} - {CODE_OBJECT}
+    kind = f"{wrapper.identifier} wrapper" + (f" of an {inner.pop()}" if len(inner) == 1 else "")
+    return Container(kind, tuple(entry for module in modules for entry in module.entries), wrapper, modules)
+
+
+def _module(index: int, offset: int, image: memoryview, is_alone: bool) -> Container:
+    where = f"modules[{index}]"
+    if is_wrapper(image):
+        raise InvalidArgumentError("a wrapper holds another wrapper", where=where, allowed="a code object")
     try:
-        inner = read_container(image) if not is_wrapper(image) else None
+        found = read_container(image)
     except HipGraphError as error:
-        raise error.located(f"modules[0] at file offset {offset}") from None
-    if inner is None:
-        raise InvalidArgumentError("a wrapper holds another wrapper", where="modules[0]", allowed="a code object")
-    kind = f"{wrapper.identifier} wrapper" + ("" if inner.kind == CODE_OBJECT else f" of an {inner.kind}")
-    return Container(kind, inner.entries, wrapper.exports)
+        raise error.located(f"{where} at file offset {offset}") from None
+    if is_alone:
+        return found
+    return replace(found, entries=tuple(replace(entry, path=f"{where}: {entry.path}") for entry in found.entries))
 
 
 def _bundle_entries(prefix: str, entries: tuple[BundleEntry, ...]) -> list[Entry]:

@@ -56,6 +56,14 @@ class Reader:
         self.require(start + 4, count * element_size, what)
         return start + 4, count
 
+    def spend(self, size: int, position: int) -> None:
+        """Count bytes that are kept. Raises InvalidArgumentError where there are more than the file has."""
+        self.text_left -= size
+        if self.text_left < 0:
+            raise self.error(
+                "its strings overlap", position, f"more than {len(self.data)} bytes of text", "separate strings"
+            )
+
     def error(self, why: str, position: int, found: str, allowed: str) -> InvalidArgumentError:
         return InvalidArgumentError(
             f"malformed FlatBuffer: {why}",
@@ -105,6 +113,11 @@ class Table:
         position = self.field(slot, 4, what)
         return 0 if position is None else int(_U32.unpack_from(self.reader.data, position)[0])
 
+    def i32(self, slot: int, what: str) -> int:
+        """A signed number; 0 when it is left out."""
+        position = self.field(slot, 4, what)
+        return 0 if position is None else int(_I32.unpack_from(self.reader.data, position)[0])
+
     def triple(self, slot: int, what: str) -> tuple[int, int, int] | None:
         """A struct of three unsigned numbers."""
         position = self.field(slot, 12, what)
@@ -117,9 +130,23 @@ class Table:
         position = self.field(slot, 4, what)
         return None if position is None else Table(self.reader, self.reader.follow(position, what))
 
-    def vector_length(self, slot: int, element_size: int, what: str) -> int:
+    def u64s(self, slot: int, what: str) -> tuple[int, ...]:
+        """A vector of unsigned numbers of 64 bits; empty when it is left out."""
         position = self.field(slot, 4, what)
-        return 0 if position is None else self.reader.vector(position, element_size, what)[1]
+        if position is None:
+            return ()
+        start, count = self.reader.vector(position, 8, what)
+        self.reader.spend(8 * count, start)
+        return struct.unpack_from(f"<{count}Q", self.reader.data, start)
+
+    def octets(self, slot: int, what: str) -> memoryview:
+        """A vector of bytes; empty when it is left out."""
+        position = self.field(slot, 4, what)
+        if position is None:
+            return self.reader.data[:0]
+        start, count = self.reader.vector(position, 1, what)
+        self.reader.spend(count, start)
+        return self.reader.data[start : start + count]
 
     def tables(self, slot: int, what: str) -> Iterator[Table]:
         """The tables of a vector, one after the other."""
@@ -140,11 +167,7 @@ class Table:
         if self.reader.data[start + count]:
             found = f"{self.reader.data[start + count]:#04x}"
             raise self.reader.error(f"{what} does not end with NUL", start + count, found, "0x00")
-        self.reader.text_left -= count
-        if self.reader.text_left < 0:
-            raise self.reader.error(
-                "its strings overlap", start, f"more than {len(self.reader.data)} bytes of text", "separate strings"
-            )
+        self.reader.spend(count, start)
         return start, self.reader.data[start : start + count]
 
     def text(self, slot: int, what: str) -> str:

@@ -28,6 +28,7 @@ from hipgraph_cb.code_object.scalars import (
     named_value_type,
 )
 from hipgraph_cb.code_object.structures import value_encoder
+from hipgraph_cb.code_object.wrapper import flag_names
 from hipgraph_cb.errors import InvalidArgumentError
 
 
@@ -55,8 +56,9 @@ MOST_PACKERS = 256
 
 @dataclass(frozen=True)
 class Parameter:
-    """One visible argument. `offset` and `size` in bytes of the kernarg block; `access` as the metadata states it;
-    `structure` has the fields of one that is given by value, where debug information tells them."""
+    """One visible argument. `offset` and `size` in bytes of the kernarg block; `access` as the metadata or a wrapper
+    states it; `structure` has the fields of one that is given by value, where debug information tells them; `flags` are
+    the wrapper's `BindingFlag`s."""
 
     index: int
     name: str | None
@@ -68,6 +70,7 @@ class Parameter:
     access: str | None = None
     is_const: bool = False
     structure: Structure | None = None
+    flags: int = 0
 
     @property
     def label(self) -> str:
@@ -113,13 +116,22 @@ class PackedArguments(NamedTuple):
 
 @dataclass(frozen=True)
 class KernargLayout:
-    """The kernarg block of one kernel: `size` and `alignment` in bytes."""
+    """The kernarg block of one kernel: `size` and `alignment` in bytes.
+
+    Attributes:
+        parameters: what a caller gives.
+        native_offsets: where the arguments of the kernel's own signature are, if those are not the parameters, as under
+            a wrapper.
+        origin: the place in the source, where a wrapper says it.
+    """
 
     kernel: str
     parameters: tuple[Parameter, ...]
     hidden: tuple[HiddenArgument, ...]
     size: int
     alignment: int
+    native_offsets: tuple[int, ...] | None = None
+    origin: str | None = None
 
     @staticmethod
     def from_metadata(kernel: KernelMetadata) -> KernargLayout:
@@ -150,18 +162,21 @@ class KernargLayout:
         return sum(parameter.kind is ParameterKind.POINTER for parameter in self.parameters)
 
     @cached_property
-    def constant_count(self) -> float:
-        """How many 32-bit constants the HAL convention takes; a fraction where a value is smaller than a word."""
-        return sum(row.size for row in self.parameters if row.kind is ParameterKind.VALUE) / WORD
+    def constant_count(self) -> int:
+        """How many 32-bit constants the HAL convention takes; a value that is no whole number of words counts as
+        one, and then the convention does not fit."""
+        return sum(-(-row.size // WORD) for row in self.parameters if row.kind is ParameterKind.VALUE)
 
     def signature(self) -> str:
         """The kernel's parameters, one to a line, with offset, size and kind; the fields of structures below them."""
         rows = []
         for parameter in self.parameters:
             place = f"{parameter.size} bytes at offset {parameter.offset}"
-            rows.append(f"  {parameter.label} ({parameter.kind.value}, {place})")
+            flags = "".join(f", {flag}" for flag in flag_names(parameter.flags))
+            rows.append(f"  {parameter.label} ({parameter.kind.value}, {place}{flags})")
             rows += _field_rows(parameter)
-        return "\n".join([f"signature of {self.kernel}:", *(rows or ["  no arguments"])])
+        kernel = self.kernel if self.origin is None else f"{self.kernel} ({self.origin})"
+        return "\n".join([f"signature of {kernel}:", *(rows or ["  no arguments"])])
 
     def takes_the_same(self, other: KernargLayout) -> bool:
         """Whether another kernel can be given the same block of arguments, as far as the types of both are known."""
@@ -210,11 +225,20 @@ class KernargLayout:
                 a whole number of 32-bit words.
         """
         words = _listed_words(self.kernel, constants)
+        ragged = next((row for row in self.parameters if row.kind is ParameterKind.VALUE and row.size % WORD), None)
+        if ragged is not None:
+            raise InvalidArgumentError(
+                f"{self.kernel}: a by-value argument is not made of 32-bit constants",
+                found=f"{ragged.size} bytes for {ragged.label}",
+                allowed="a multiple of 4 bytes",
+                next_step="use args=",
+                detail=self.signature(),
+            )
         if len(bindings) != self.binding_count or len(words) != self.constant_count:
             raise InvalidArgumentError(
                 f"{self.kernel}: bindings and constants do not fit the kernel",
                 found=f"{len(bindings)} bindings, {len(words)} constants",
-                allowed=f"{self.binding_count} bindings, {self.constant_count:g} constants of 32 bits",
+                allowed=f"{self.binding_count} bindings, {self.constant_count} constants of 32 bits",
                 next_step="give one binding for each pointer and the by-value arguments as 32-bit words, or use args=",
                 detail=self.signature(),
             )
@@ -237,8 +261,9 @@ class KernargLayout:
 
     @cached_property
     def offsets(self) -> tuple[int, ...]:
-        """Where each explicit argument is."""
-        return tuple(parameter.offset for parameter in self.parameters)
+        """Where each argument of the kernel's own signature is."""
+        own = self.native_offsets
+        return tuple(parameter.offset for parameter in self.parameters) if own is None else own
 
     @cached_property
     def addresses_by_value(self) -> frozenset[int]:

@@ -29,7 +29,11 @@ def choose(data: bytes, agent: TargetId | None = None) -> Choice:
         InvalidArgumentError: several code objects and no agent to choose by.
         The errors of `read_container`.
     """
-    container = read_container(data)
+    return choose_from(read_container(data), agent)
+
+
+def choose_from(container: Container, agent: TargetId | None = None) -> Choice:
+    """The same for a container that was read. Raises as `choose`."""
     found = container.code_objects()
     if len(container.entries) == 1 and container.entries[0].problem is not None:
         raise container.entries[0].problem

@@ -18,7 +18,7 @@ from hipgraph_cb.closest import did_you_mean, listed
 from hipgraph_cb.code_object.agreement import check_agreement, with_whole_kernarg
 from hipgraph_cb.code_object.ambiguous import refuse_ambiguous
 from hipgraph_cb.code_object.code_object import CodeObject
-from hipgraph_cb.code_object.container import Container, is_raw_code_object
+from hipgraph_cb.code_object.container import Container, is_raw_code_object, read_container
 from hipgraph_cb.code_object.debug_info.debug_info import DebugInfo
 from hipgraph_cb.code_object.debug_signature import with_debug_info
 from hipgraph_cb.code_object.kernel_args import KernargLayout, Parameter
@@ -26,10 +26,11 @@ from hipgraph_cb.code_object.limits import DeviceLimits, limits_of
 from hipgraph_cb.code_object.metadata import KernelMetadata
 from hipgraph_cb.code_object.metadata_notes import read_notes
 from hipgraph_cb.code_object.preflight import check_limits
-from hipgraph_cb.code_object.selection import choose
+from hipgraph_cb.code_object.selection import Choice, choose_from
 from hipgraph_cb.code_object.symbols import Symbol
 from hipgraph_cb.code_object.target_id import TargetId, describe_mismatch, incompatibilities
 from hipgraph_cb.code_object.wrapped_exports import apply_wrapper
+from hipgraph_cb.code_object.wrapper import SourceFile, WrappedExport, Wrapper, read_wrapper, wrapper_size
 from hipgraph_cb.errors import (
     HipGraphError,
     IncompatibleError,
@@ -53,6 +54,8 @@ class VerifiedExport:
         stated_layout: the kernarg block as the metadata states it, which is enough for a launch.
         entry: the address of its first instruction, in the file.
         disagreements: sizes that the metadata and the kernel descriptor state differently; a launch gets the larger.
+        wrapped: what the AMD1 or HIP1 wrapper says about it, where there is one.
+        module: which of the executable's `modules` has it.
     """
 
     metadata: KernelMetadata
@@ -62,6 +65,8 @@ class VerifiedExport:
     entry: int
     debug_info: DebugInfo = field(repr=False, compare=False)
     disagreements: tuple[str, ...] = ()
+    wrapped: WrappedExport | None = None
+    module: int = 0
 
     @property
     def name(self) -> str:
@@ -122,13 +127,17 @@ class VerifiedExport:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class VerifiedExecutable:
-    """A code object that was found sound. Two are equal when their bytes are.
+    """A code object that was found sound, or those of a wrapper. Two are equal when their bytes are.
 
     Attributes:
+        code_object: the first, and nearly always the only one.
         exports: the usable kernels by name, in file order.
         refused: kernels that are not usable, each with the reason (E5).
         described: the descriptor symbol of every kernel that the metadata names.
         container: what the code object was taken from; None when the file was a code object itself.
+        wrapper: the bytes of the AMD1 or HIP1 wrapper, which belongs to what the executable is.
+        others: the code objects of the wrapper's other modules.
+        states_target: whether the metadata names a target; under a wrapper it need not.
     """
 
     code_object: CodeObject
@@ -136,11 +145,35 @@ class VerifiedExecutable:
     refused: Mapping[str, HipGraphError] = field(default_factory=dict)
     described: Mapping[str, str] = field(default_factory=dict)
     container: Container | None = None
+    wrapper: bytes | None = None
+    others: tuple[CodeObject, ...] = ()
+    states_target: bool = True
 
     @property
     def data(self) -> bytes:
         """The ELF file, without its container."""
         return self.code_object.data
+
+    @property
+    def source(self) -> bytes:
+        """What makes the same executable when it is verified again: the ELF file, or its wrapper."""
+        return self.data if self.wrapper is None else self.wrapper
+
+    @property
+    def modules(self) -> tuple[CodeObject, ...]:
+        """All code objects; `VerifiedExport.module` counts them."""
+        return (self.code_object, *self.others)
+
+    @cached_property
+    def origins(self) -> Mapping[str, str]:
+        """Where in the source each kernel comes from, by name, as far as the wrapper says it."""
+        origins = {name: export.stated_layout.origin for name, export in self.exports.items()}
+        return {name: origin for name, origin in origins.items() if origin is not None}
+
+    @cached_property
+    def source_files(self) -> tuple[SourceFile, ...]:
+        """The source files in the wrapper."""
+        return () if self.wrapper is None else read_wrapper(self.wrapper).source_files
 
     @property
     def target(self) -> TargetId:
@@ -154,15 +187,17 @@ class VerifiedExecutable:
 
     @cached_property
     def content_hash(self) -> str:
-        """SHA-256 of the bytes, in hexadecimal."""
-        return hashlib.sha256(self.data).hexdigest()
+        """SHA-256 of `source`, in hexadecimal."""
+        return hashlib.sha256(self.source).hexdigest()
 
     @cached_property
     def globals(self) -> Mapping[str, Symbol]:
-        """Global variables: object symbols that are not kernel descriptors, with address and size."""
+        """Global variables: object symbols that are not kernel descriptors, with address and size. The first module
+        that has the name counts."""
         found = {
             name: symbol
-            for name, symbol in self.code_object.symbols.items()
+            for module in reversed(self.modules)
+            for name, symbol in module.symbols.items()
             if symbol.kind == elf.STT_OBJECT and not name.endswith(".kd")
         }
         return MappingProxyType(found)
@@ -172,7 +207,8 @@ class VerifiedExecutable:
         """Kernels that have a descriptor (a symbol ending in `.kd`) and no metadata, by name: they cannot be launched,
         since nothing says what their arguments are."""
         described = set(self.described.values())
-        names = [name for name in self.code_object.symbols if name.endswith(".kd") and name not in described]
+        symbols = {name for module in self.modules for name in module.symbols}
+        names = [name for name in symbols if name.endswith(".kd") and name not in described]
         return tuple(sorted(name.removesuffix(".kd") for name in names))
 
     def export(self, name: str) -> VerifiedExport:
@@ -194,9 +230,17 @@ class VerifiedExecutable:
             The errors of `export`, where there is no descriptor.
         """
         symbol = self.described.get(name, f"{name}.kd")
-        if symbol not in self.code_object.symbols:
+        if not any(symbol in module.symbols for module in self.modules):
             raise self._no_export(name)
         return symbol
+
+    def module_of(self, name: str) -> CodeObject:
+        """The code object with the kernel `name`, usable or not. Raises as `descriptor_symbol`."""
+        symbol = self.descriptor_symbol(name)
+        export = self.exports.get(name)
+        if export is not None:
+            return self.modules[export.module]
+        return next(module for module in self.modules if symbol in module.symbols)
 
     def _no_export(self, name: str) -> HipGraphError:
         if name in self.refused:
@@ -209,10 +253,10 @@ class VerifiedExecutable:
         )
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, VerifiedExecutable) and self.data == other.data
+        return isinstance(other, VerifiedExecutable) and self.source == other.source
 
     def __hash__(self) -> int:
-        return hash(self.data)
+        return hash(self.source)
 
     def __repr__(self) -> str:
         refused = f", {len(self.refused)} refused" if self.refused else ""
@@ -238,17 +282,34 @@ def _inspect_best(data: bytes, agent: TargetId | None) -> VerifiedExecutable:
     """Inspect the code object in `data` that suits `agent`."""
     if is_raw_code_object(data):
         return _inspect_code_object(data)
-    choice = choose(data, agent)
+    container = read_container(data)
+    if container.wrapper is not None:
+        return _inspect_wrapper(data, container, container.wrapper, agent)
+    return replace(_inspect_chosen(choose_from(container, agent)), container=container)
+
+
+def _inspect_chosen(choice: Choice) -> VerifiedExecutable:
     try:
-        executable = _inspect_code_object(bytes(choice.entry.data))
+        return _inspect_code_object(bytes(choice.entry.data))
     except HipGraphError as error:
         raise error.located(choice.entry.path) from None
-    executable = replace(executable, container=choice.container)
-    wrapped = choice.container.exports
-    if wrapped is None:
-        return executable
-    exports, refused = apply_wrapper(executable.exports, executable.refused, wrapped)
-    return replace(executable, exports=MappingProxyType(exports), refused=MappingProxyType(refused))
+
+
+def _inspect_wrapper(data: bytes, container: Container, wrapper: Wrapper, agent: TargetId | None) -> VerifiedExecutable:
+    """The kernels that a wrapper lists, of the code objects in its modules."""
+    modules = [_inspect_chosen(choose_from(module, agent)) for module in container.modules]
+    size = wrapper_size(data[:64])
+    exports, refused = apply_wrapper(modules, wrapper, size)
+    first, *others = (module.code_object for module in modules)
+    return VerifiedExecutable(
+        first,
+        MappingProxyType(exports),
+        MappingProxyType(refused),
+        MappingProxyType({name: symbol for module in reversed(modules) for name, symbol in module.described.items()}),
+        container,
+        bytes(data[:size]),
+        tuple(others),
+    )
 
 
 def _inspect_code_object(data: bytes) -> VerifiedExecutable:
@@ -271,7 +332,13 @@ def _inspect_code_object(data: bytes) -> VerifiedExecutable:
             exports[kernel.name] = _verify_kernel(code_object, kernel)
         except HipGraphError as error:
             refused[kernel.name] = error.located(f"kernel {kernel.name}")
-    return VerifiedExecutable(code_object, MappingProxyType(exports), MappingProxyType(refused), metadata.symbols)
+    return VerifiedExecutable(
+        code_object,
+        MappingProxyType(exports),
+        MappingProxyType(refused),
+        metadata.symbols,
+        states_target=any(metadata.targets),
+    )
 
 
 def verify(
@@ -283,19 +350,30 @@ def verify(
 
     Raises:
         IncompatibleError: built for another target; every reason is named.
+        InvalidArgumentError: the metadata names no target, and there is no wrapper.
         The errors of `inspect`.
     """
+    executable = verify_as_loader(data, target, limits)
+    if not executable.states_target:
+        raise InvalidArgumentError(
+            "the metadata names no target",
+            where="amdhsa.target",
+            found="nothing",
+            allowed=f"amdgcn-amd-amdhsa--{executable.target}, as the ELF flags say",
+            next_step="add the line to .amdgpu_metadata; compilers write it",
+        )
+    return executable
+
+
+def verify_as_loader(
+    data: bytes | bytearray | memoryview, target: TargetId | str | None = None, limits: DeviceLimits | None = None
+) -> VerifiedExecutable:
+    """As `verify`, for what AMD's loader takes: it never looks at the target that the metadata names."""
     stated = TargetId.parse(target) if isinstance(target, str) else target
     executable = _inspect_best(_as_bytes(data), stated)
     agent = stated or executable.target
-    reasons = incompatibilities(executable.target, agent)
-    if reasons:
-        raise IncompatibleError(
-            "the code object was built for another device",
-            found=describe_mismatch(executable.target, reasons),
-            allowed=f"code that runs on {agent}",
-            next_step=f"compile with -mcpu={agent}",
-        )
+    for module in executable.modules:
+        _check_device(module.target, agent)
     checked_limits = limits or limits_of(agent)
     exports: dict[str, VerifiedExport] = {}
     refused = dict(executable.refused)
@@ -306,6 +384,17 @@ def verify(
         except HipGraphError as error:
             refused[name] = error.located(f"kernel {name}")
     return replace(executable, exports=MappingProxyType(exports), refused=MappingProxyType(refused))
+
+
+def _check_device(target: TargetId, agent: TargetId) -> None:
+    reasons = incompatibilities(target, agent)
+    if reasons:
+        raise IncompatibleError(
+            "the code object was built for another device",
+            found=describe_mismatch(target, reasons),
+            allowed=f"code that runs on {agent}",
+            next_step=f"compile with -mcpu={agent}",
+        )
 
 
 def _as_bytes(data: object) -> bytes:

@@ -1,12 +1,15 @@
 """The `AMD1` and `HIP1` wrappers of the HAL compiler: a 64-byte header, then a FlatBuffer that holds code objects.
 
-The wrapper states, for each export, what its caller may rely on: workgroup size, constants and bindings.
+The wrapper states, for each export, what its caller may rely on: workgroup size, constants and bindings; and where in
+the source it comes from.
 """
 
 from __future__ import annotations
 
 import struct
 from dataclasses import dataclass
+from enum import IntFlag
+from typing import NamedTuple
 
 from hipgraph_cb.code_object.flatbuffer import Reader, Table
 from hipgraph_cb.errors import IncompatibleError, InvalidArgumentError, OutOfRangeError
@@ -31,12 +34,49 @@ class _Form:
     module_ordinal: int | None
     deprecated_lds: int | None
     name_is_symbol: bool
+    source_files: int
 
 
 _FORMS = {
-    b"AMD1": _Form(1, 2, 0, 1, 2, 3, 4, None, None, True),
-    b"HIP1": _Form(0, 1, 1, 2, 4, 5, 6, 0, 3, False),
+    b"AMD1": _Form(1, 2, 0, 1, 2, 3, 4, None, None, True, 3),
+    b"HIP1": _Form(0, 1, 1, 2, 4, 5, 6, 0, 3, False, 2),
 }
+
+
+class BindingFlag(IntFlag):
+    """What a wrapper says about a binding: the kernel only reads it; it may come from the binding table of a replay."""
+
+    READ_ONLY = 1
+    INDIRECT = 2
+
+
+def flag_names(flags: int) -> tuple[str, ...]:
+    """The names of the known flags among these."""
+    return tuple(str(flag.name).lower().replace("_", "-") for flag in BindingFlag if flags & flag)
+
+
+class SourceLocation(NamedTuple):
+    """A line of a source file."""
+
+    file: str
+    line: int
+
+    def __str__(self) -> str:
+        return f"{self.file}:{self.line}"
+
+
+@dataclass(frozen=True)
+class ExportDebug:
+    """Where a kernel comes from. `stages`: the name of each stage of the compiler, and the place in what it wrote."""
+
+    name: str
+    location: SourceLocation | None
+    stages: tuple[tuple[str, SourceLocation | None], ...]
+
+    @property
+    def shown(self) -> SourceLocation | None:
+        """The place for people: of the first stage that has one, else of the source."""
+        return next((location for _, location in self.stages if location is not None), self.location)
 
 
 @dataclass(frozen=True)
@@ -47,8 +87,20 @@ class WrappedExport:
     symbol: str
     workgroup_size: tuple[int, int, int]
     constant_count: int
-    binding_count: int
+    binding_flags: tuple[int, ...]
     module: int
+    debug: ExportDebug | None = None
+
+    @property
+    def binding_count(self) -> int:
+        return len(self.binding_flags)
+
+
+class SourceFile(NamedTuple):
+    """A source file that the producer put into the wrapper."""
+
+    path: str
+    content: bytes
 
 
 @dataclass(frozen=True)
@@ -59,6 +111,7 @@ class Wrapper:
     isa: str | None
     exports: tuple[WrappedExport, ...]
     modules: tuple[tuple[int, memoryview], ...]
+    source_files: tuple[SourceFile, ...] = ()
 
 
 def is_wrapper(data: bytes | memoryview) -> bool:
@@ -95,7 +148,8 @@ def read_wrapper(data: bytes | memoryview) -> Wrapper:
         _export(table, index, form, len(modules)) for index, table in enumerate(root.tables(form.exports, "exports"))
     )
     isa = root.text(0, "isa") if form.name_is_symbol else None
-    return Wrapper(identifier.decode(), isa, exports, modules)
+    sources = tuple(_source(table, row) for row, table in enumerate(root.tables(form.source_files, "source_files")))
+    return Wrapper(identifier.decode(), isa, exports, modules, sources)
 
 
 def _content_size(data: bytes | memoryview) -> int:
@@ -138,17 +192,22 @@ def _export(table: Table, index: int, form: _Form, module_count: int) -> Wrapped
         found = "none" if size is None else "x".join(map(str, size))
         raise _wrong("an export has no workgroup size", where, found, "three numbers >= 1")
     constants = table.u32(form.constants, f"{where}.constant_count")
-    bindings = table.vector_length(form.bindings, 8, f"{where}.binding_flags")
-    if max(constants, bindings) > MAX_COUNT:
-        found = f"{constants} constants, {bindings} bindings"
+    bindings = table.u64s(form.bindings, f"{where}.binding_flags")
+    if max(constants, len(bindings)) > MAX_COUNT:
+        found = f"{constants} constants, {len(bindings)} bindings"
         raise _wrong("an export takes too many values", where, found, f"at most {MAX_COUNT} of each")
     module = 0 if form.module_ordinal is None else table.u32(form.module_ordinal, f"{where}.module_ordinal")
     if module >= module_count:
         raise _wrong("an export names a module that is not there", where, str(module), f"below {module_count}")
     _check_deprecated(table, form, where)
-    _check_debug(table.table(form.debug, f"{where}.debug_info"), where)
+    debug = _debug(table.table(form.debug, f"{where}.debug_info"), f"{where}.debug_info")
     symbol = text if form.name_is_symbol else f"{text}.kd"
-    return WrappedExport(symbol.removesuffix(".kd"), symbol, size, constants, bindings, module)
+    return WrappedExport(symbol.removesuffix(".kd"), symbol, size, constants, bindings, module, debug)
+
+
+def _source(table: Table, index: int) -> SourceFile:
+    where = f"source_files[{index}]"
+    return SourceFile(table.text(0, f"{where}.path"), bytes(table.octets(1, f"{where}.content")))
 
 
 def _check_deprecated(table: Table, form: _Form, where: str) -> None:
@@ -159,22 +218,28 @@ def _check_deprecated(table: Table, form: _Form, where: str) -> None:
         raise _wrong("block_shared_memory_size is no longer supported", where, str(size), "0")
 
 
-def _check_debug(debug: Table | None, where: str) -> None:
+def _debug(table: Table | None, where: str) -> ExportDebug | None:
     """A location that is present names a file, and a stage has a name."""
-    if debug is None:
-        return
-    debug.text(0, f"{where}.debug_info.name")
-    _check_location(debug.table(1, f"{where}.debug_info.location"), f"{where}.debug_info.location")
-    for index, stage in enumerate(debug.tables(2, f"{where}.debug_info.stage_locations")):
-        path = f"{where}.debug_info.stage_locations[{index}]"
-        if not stage.text(0, f"{path}.stage"):
+    if table is None:
+        return None
+    location = _location(table.table(1, f"{where}.location"), f"{where}.location")
+    stages = []
+    for index, stage in enumerate(table.tables(2, f"{where}.stage_locations")):
+        path = f"{where}.stage_locations[{index}]"
+        name = stage.text(0, f"{path}.stage")
+        if not name:
             raise _wrong("a stage has no name", path, "no text", "a name")
-        _check_location(stage.table(1, f"{path}.location"), f"{path}.location")
+        stages.append((name, _location(stage.table(1, f"{path}.location"), f"{path}.location")))
+    return ExportDebug(table.text(0, f"{where}.name"), location, tuple(stages))
 
 
-def _check_location(location: Table | None, path: str) -> None:
-    if location is not None and not location.text(0, f"{path}.filename"):
+def _location(table: Table | None, path: str) -> SourceLocation | None:
+    if table is None:
+        return None
+    file = table.text(0, f"{path}.filename")
+    if not file:
         raise _wrong("a source location has no file name", path, "no text", "a file name")
+    return SourceLocation(file, table.i32(1, f"{path}.line"))
 
 
 def _wrong(what: str, where: str, found: str, allowed: str) -> InvalidArgumentError:

@@ -41,7 +41,12 @@ def as_object(recording: Recording) -> dict[str, Any]:
         "binding_capacity": recording.binding_capacity,
         "buffers": [entry._asdict() for entry in resources.buffers.values()],
         "executables": [
-            {"id": entry.id, "label": entry.label, "sha256": entry.content_hash}
+            {
+                "id": entry.id,
+                "label": entry.label,
+                "sha256": entry.content_hash,
+                "origins": dict(entry.verified.origins),
+            }
             for entry in resources.executables.values()
         ],
         "events": [entry._asdict() for entry in resources.events.values()],

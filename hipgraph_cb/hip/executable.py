@@ -11,29 +11,35 @@ from hipgraph_cb.errors import HipError
 from hipgraph_cb.hip.buffer import HipBuffer
 
 if TYPE_CHECKING:
+    from hipgraph_cb.code_object.code_object import CodeObject
     from hipgraph_cb.code_object.verify import VerifiedExecutable
     from hipgraph_cb.hip.device import HipDevice
 
 
 class HipExecutable(OwnedExecutable):
-    """A HIP module."""
+    """A HIP module, or one for each module of a wrapper."""
 
     _device: HipDevice
 
     def __init__(self, device: HipDevice, verified: VerifiedExecutable, label: str | None) -> None:
         super().__init__(device, verified, label)
         device.api.make_current()
-        native = device.api.call("hipModuleLoadData", verified.data, where=self.describe())
-        self.handle = Handle(device.api, native, "hipModuleUnload", keep=verified.data)
+        self._load_modules(self._load)
         self._functions: dict[str, int] = {}
+
+    def _load(self, module: CodeObject, keep: Handle | None) -> Handle:
+        api = self._device.api
+        native = api.call("hipModuleLoadData", module.data, where=self.describe())
+        return Handle(api, native, "hipModuleUnload", keep=(module.data, keep))
 
     def function(self, export: str) -> int:
         """The address of the hipFunction_t of a kernel, asked for once."""
         function = self._functions.get(export)
         if function is None:
-            module = self.held()
+            self.held()
             where = f"kernel {export} of {self.describe()}"
-            native = self._device.api.call("hipModuleGetFunction", module.native, export.encode(), where=where)
+            module = self.natives[self.verified.exports[export].module]
+            native = self._device.api.call("hipModuleGetFunction", module, export.encode(), where=where)
             function = self._functions[export] = int(native)
         return function
 
@@ -48,11 +54,13 @@ class HipExecutable(OwnedExecutable):
         return self._occupancy(export, workgroup_size, dynamic_lds) * self._device.compute_units
 
     def _global(self, name: str) -> HipBuffer:
-        module = self.held("global_")
-        try:
-            address, size = self._device.api.call("hipModuleGetGlobal", module.native, name.encode())
-        except HipError as error:
-            if error.code != Code.NOT_FOUND:
-                raise
-            raise self._no_variable(name) from error
-        return HipBuffer(self._device, int(size), int(address), module, name)
+        handle = self.held("global_")
+        for module in self.natives:
+            try:
+                address, size = self._device.api.call("hipModuleGetGlobal", module, name.encode())
+            except HipError as error:
+                if error.code != Code.NOT_FOUND:
+                    raise
+            else:
+                return HipBuffer(self._device, int(size), int(address), handle, name)
+        raise self._no_variable(name)

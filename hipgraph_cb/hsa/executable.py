@@ -15,6 +15,7 @@ from hipgraph_cb.hsa.loader import CodeRange, code_ranges
 from hipgraph_cb.hsa.memory import HsaBuffer
 
 if TYPE_CHECKING:
+    from hipgraph_cb.code_object.code_object import CodeObject
     from hipgraph_cb.code_object.kernel_args import KernargLayout
     from hipgraph_cb.code_object.verify import VerifiedExecutable, VerifiedExport
     from hipgraph_cb.hsa.agents import Agent
@@ -35,49 +36,61 @@ class KernelCode(NamedTuple):
 
 
 class HsaExecutable(OwnedExecutable):
-    """A frozen hsa_executable_t with one code object."""
+    """A frozen hsa_executable_t, or one for each module of a wrapper."""
 
     _device: HsaDevice
 
     def __init__(self, device: HsaDevice, verified: VerifiedExecutable, label: str | None) -> None:
         super().__init__(device, verified, label)
-        self.handle = load_code(device.api, device.agent, verified.data, self.describe())
+        self._load_modules(self._load)
         self._kernels: dict[str, KernelCode] = {}
+
+    def _load(self, module: CodeObject, keep: Handle | None) -> Handle:
+        return load_code(self._device.api, self._device.agent, module.data, self.describe(), keep)
 
     @property
     def code_ranges(self) -> tuple[CodeRange, ...]:
         """Where the loader put the code object in device memory."""
-        loaded = self.held("code_ranges")
-        return code_ranges(self._device.api, loaded.native)
+        self.held("code_ranges")
+        return tuple(each for native in self.natives for each in code_ranges(self._device.api, native))
 
     def kernel(self, export: str) -> KernelCode:
         """What packets need to know of a kernel, asked for once."""
         kernel = self._kernels.get(export)
         if kernel is None:
-            loaded = self.held()
+            self.held()
+            verified = self.verified.exports[export]
             kernel = self._kernels[export] = find_kernel(
                 self._device.api,
                 self._device.agent,
-                loaded.native,
-                self.verified.exports[export],
+                self.natives[verified.module],
+                verified,
                 f"kernel {export} of {self.describe()}",
             )
         return kernel
 
     def _global(self, name: str) -> HsaBuffer:
-        loaded = self.held("global_")
+        handle = self.held("global_")
+        api = self._device.api
+        for native in self.natives:
+            symbol = self._variable(native, name)
+            if symbol is not None:
+                address = _symbol_info(api, symbol, SymbolInfo.VARIABLE_ADDRESS, U64)
+                size = _symbol_info(api, symbol, SymbolInfo.VARIABLE_SIZE, U32)
+                return HsaBuffer(self._device, size, address, handle, name)
+        raise self._no_variable(name)
+
+    def _variable(self, executable: int, name: str) -> int | None:
+        """The symbol of a variable of one module."""
         api = self._device.api
         try:
-            symbol = _symbol(api, self._device.agent, loaded.native, name, None)
+            symbol = _symbol(api, self._device.agent, executable, name, None)
         except HsaError as error:
             if error.code != Status.INVALID_SYMBOL_NAME:
                 raise
-            raise self._no_variable(name) from error
-        if _symbol_info(api, symbol, SymbolInfo.TYPE, U32) != SymbolKind.VARIABLE:
-            raise self._no_variable(name)
-        address = _symbol_info(api, symbol, SymbolInfo.VARIABLE_ADDRESS, U64)
-        size = _symbol_info(api, symbol, SymbolInfo.VARIABLE_SIZE, U32)
-        return HsaBuffer(self._device, size, address, loaded, name)
+            return None
+        is_variable = _symbol_info(api, symbol, SymbolInfo.TYPE, U32) == SymbolKind.VARIABLE
+        return symbol if is_variable else None
 
 
 def find_kernel(api: HsaApi, agent: Agent, executable: int, export: VerifiedExport, where: str) -> KernelCode:
@@ -97,7 +110,7 @@ def find_kernel(api: HsaApi, agent: Agent, executable: int, export: VerifiedExpo
     )
 
 
-def load_code(api: HsaApi, agent: Agent, data: bytes, where: str) -> Handle:
+def load_code(api: HsaApi, agent: Agent, data: bytes, where: str, keep: Handle | None = None) -> Handle:
     """Load and freeze a code object. The runtime may read its bytes for as long as the executable lives."""
     native = api.read(
         "hsa_code_object_reader_create_from_memory", ctypes.c_char_p(data), len(data), kind=U64, where=where
@@ -105,7 +118,7 @@ def load_code(api: HsaApi, agent: Agent, data: bytes, where: str) -> Handle:
     reader = Handle(api, native, "hsa_code_object_reader_destroy", keep=data)
     try:
         native = api.read("hsa_executable_create_alt", agent.profile, agent.rounding, None, kind=U64, where=where)
-        executable = Handle(api, native, "hsa_executable_destroy", keep=data)
+        executable = Handle(api, native, "hsa_executable_destroy", keep=(data, keep))
         try:
             api.call(
                 "hsa_executable_load_agent_code_object", native, agent.handle, reader.native, None, None, where=where

@@ -465,7 +465,7 @@ def test_corrupted_files_raise_errors_of_ours_only(data, kind, count):
 def test_many_executables_of_one_code_object_are_verified_once(tmp_path, monkeypatch):
     document, blobs = parts(saved(tmp_path))
     calls = []
-    monkeypatch.setattr("hipgraph_cb.capture.manifest.verify", lambda data: calls.append(1) or verify_once(data))
+    monkeypatch.setattr("hipgraph_cb.capture.manifest.verify", lambda data, _: calls.append(1) or verify_once(data))
     (row,) = document["executables"]
     more = [{**row, "id": 1000 + number} for number in range(5000)]
     capture = read(pack({**document, "executables": [row, *more]}, blobs))

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from support import elf
 from support.child import HANGING
+from support.containers import Export, wrapped
 from support.tools import run_tool
 
 from hipgraph_cb.cli import main
@@ -25,10 +26,10 @@ def test_every_kernel_is_listed_with_its_arguments(capsys: pytest.CaptureFixture
     assert len(facts["kernels"]) == 19
     saxpy = facts["kernels"]["saxpy"]
     assert saxpy["parameters"] == [
-        {"label": "arg0: float*", "offset": 0, "size": 8, "kind": "pointer", "access": None, "fields": []},
-        {"label": "arg1: float*", "offset": 8, "size": 8, "kind": "pointer", "access": None, "fields": []},
-        {"label": "arg2: float", "offset": 16, "size": 4, "kind": "value", "access": None, "fields": []},
-        {"label": "arg3: uint", "offset": 20, "size": 4, "kind": "value", "access": None, "fields": []},
+        {"label": "arg0: float*", "offset": 0, "size": 8, "kind": "pointer", "access": None, "flags": [], "fields": []},
+        {"label": "arg1: float*", "offset": 8, "size": 8, "kind": "pointer", "access": None, "flags": [], "fields": []},
+        {"label": "arg2: float", "offset": 16, "size": 4, "kind": "value", "access": None, "flags": [], "fields": []},
+        {"label": "arg3: uint", "offset": 20, "size": 4, "kind": "value", "access": None, "flags": [], "fields": []},
     ]
     assert saxpy["hidden"][0] == {"kind": "hidden_block_count_x", "offset": 24, "size": 4}
     assert facts["kernels"]["reduce_lds"]["required_workgroup_size"] == [256, 1, 1]
@@ -255,3 +256,22 @@ def test_the_formats_of_a_file_are_printed_alone(capsys: pytest.CaptureFixture[s
     assert facts["targets"] == {
         "gfx1100": {"loads": False, "reason": "gfx942 (processor differs) does not run on gfx1100"}
     }
+
+
+def test_what_a_wrapper_says_about_its_kernels_is_shown(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    code = elf.code_object(elf.kernel("scale", [elf.pointer(0), elf.argument(8, 4)]))
+    debug = ("scale it", ("a.mlir", 12), [])
+    exports = [Export("scale", (8, 4, 2), 1, (3,), module=1, debug=debug)]
+    file = tmp_path / "wrapped.fb"
+    file.write_bytes(wrapped(b"HIP1", exports, [code, code], sources={"a.mlir": b"module {}"}))
+    assert main(["inspect", "--json", str(file)]) == 0
+    facts = json.loads(capsys.readouterr().out)
+    kernel = facts["kernels"]["scale"]
+    assert (kernel["origin"], kernel["module"], kernel["required_workgroup_size"]) == ("a.mlir:12", 1, [8, 4, 2])
+    assert kernel["parameters"][0]["flags"] == ["read-only", "indirect"]
+    assert facts["source_files"] == {"a.mlir": 9}
+    assert main(["inspect", str(file)]) == 0
+    text = capsys.readouterr().out
+    assert "kernel scale\n  workgroup 8x4x2, wave64, kernarg 12 bytes\n  from a.mlir:12\n" in text
+    assert "     0  arg0: pointer, read-only, indirect\n     8  arg1: untyped 4 bytes\n" in text
+    assert text.endswith("source file a.mlir: 9 bytes\n")

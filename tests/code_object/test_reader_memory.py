@@ -17,10 +17,11 @@ from hipgraph_cb.code_object.verify import verify
 
 ADD = elf.kernel("add", [elf.pointer(0)])
 GFX90A = 0x3F | 0x100 | 0x400
+TARGETS = {GFX90A: "gfx90a", elf.GFX942_FLAGS: "gfx942"}
 
 
 def code_object(flags: int, size: int) -> bytes:
-    data = elf.code_object(ADD, flags=flags, root=elf.document(ADD, target=None))
+    data = elf.code_object(ADD, flags=flags, root=elf.document(ADD, target=f"amdgcn-amd-amdhsa--{TARGETS[flags]}"))
     return data + bytes(size - len(data))
 
 

@@ -33,7 +33,7 @@ def test_parameters_state_index_offset_size_kind_and_access():
     ]
     assert [row.access for row in export.parameters] == ["write_only", None, None, None]
     assert [row.is_const for row in export.parameters] == [False, True, False, False]
-    assert (export.layout.binding_count, export.layout.constant_count) == (2, 6.5)
+    assert (export.layout.binding_count, export.layout.constant_count) == (2, 7)
 
 
 @pytest.mark.parametrize(("keys", "dynamic"), [({}, True), ({"reqd_workgroup_size": [8, 8, 1]}, False)])

@@ -11,7 +11,7 @@ from support.elf import header
 from hipgraph_cb.code_object.container import read_container
 from hipgraph_cb.code_object.selection import choose
 from hipgraph_cb.code_object.target_id import TargetId
-from hipgraph_cb.errors import IncompatibleError, InvalidArgumentError, NotFoundError, UnimplementedError
+from hipgraph_cb.errors import IncompatibleError, InvalidArgumentError, NotFoundError
 
 XNACK_ON, XNACK_OFF = 0x300, 0x200
 GFX90A, GFX942, GFX1100 = 0x3F, 0x4C, 0x41
@@ -138,12 +138,10 @@ def test_the_target_of_a_wrapper_is_that_of_its_elf_and_not_the_isa_it_states() 
     assert str(choose(data).entry.target) == "gfx942:sramecc+:xnack-"
 
 
-def test_only_wrappers_with_one_module_are_supported() -> None:
-    with pytest.raises(UnimplementedError) as caught:
-        read_container(wrapped(b"HIP1", [], [elf(GFX1100), elf(GFX942)]))
-    assert str(caught.value) == (
-        "an HIP1 wrapper with other than one module is not supported\n  found: 2 modules\n  allowed: 1 module"
-    )
+def test_the_entries_of_several_modules_say_which() -> None:
+    container = read_container(wrapped(b"HIP1", [], [elf(GFX1100), elf(GFX942)]))
+    assert [entry.path for entry in container.entries] == ["modules[0]: code object", "modules[1]: code object"]
+    assert [len(module.entries) for module in container.modules] == [1, 1]
 
 
 def test_a_wrapper_in_a_wrapper_is_refused() -> None:

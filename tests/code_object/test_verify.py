@@ -7,8 +7,9 @@ import re
 
 import pytest
 from support import elf
+from support.containers import Export, wrapped
 
-from hipgraph_cb.code_object.verify import verify
+from hipgraph_cb.code_object.verify import inspect, verify, verify_as_loader
 from hipgraph_cb.errors import (
     HipGraphError,
     IncompatibleError,
@@ -107,11 +108,26 @@ def test_the_stated_target_must_agree_with_the_header(text):
     )
 
 
-@pytest.mark.parametrize(
-    "text", [None, "", "amdgpu9.42-amd-amdhsa-unknown-gfx942", "something else", "a-amd-amdhsa--gfxX"]
-)
+@pytest.mark.parametrize("text", ["amdgpu9.42-amd-amdhsa-unknown-gfx942", "something else", "a-amd-amdhsa--gfxX"])
 def test_a_stated_target_that_cannot_be_read_leaves_the_decision_to_the_header(text):
     assert str(verify(elf.code_object(ADD, root=elf.document(ADD, target=text))).target) == "gfx942"
+
+
+@pytest.mark.parametrize("text", [None, ""])
+def test_metadata_without_a_target_is_refused_but_under_a_wrapper(text):
+    data = elf.code_object(ADD, root=elf.document(ADD, target=text))
+    with pytest.raises(InvalidArgumentError) as caught:
+        verify(data, "gfx942")
+    assert str(caught.value) == (
+        "the metadata names no target\n"
+        "  where: amdhsa.target\n"
+        "  found: nothing\n"
+        "  allowed: amdgcn-amd-amdhsa--gfx942, as the ELF flags say\n"
+        "  next: add the line to .amdgpu_metadata; compilers write it"
+    )
+    assert list(inspect(data).exports) == list(verify_as_loader(data, "gfx942").exports) == ["add"]
+    wrapper = wrapped(b"AMD1", [Export("add.kd", bindings=1, constants=1)], [data])
+    assert list(verify(wrapper, "gfx942").exports) == ["add"]
 
 
 @pytest.mark.parametrize(
@@ -274,5 +290,6 @@ def test_a_generic_version_that_is_not_known_is_refused_with_both_numbers():
 
 
 def test_the_first_generic_version_runs_on_the_processors_of_its_family():
-    data = elf.code_object(ADD, flags=0x5F + 0x500 + (1 << 24), abi_version=4, root=elf.document(ADD, target=None))
+    root = elf.document(ADD, target="amdgcn-amd-amdhsa--gfx9-4-generic")
+    data = elf.code_object(ADD, flags=0x5F + 0x500 + (1 << 24), abi_version=4, root=root)
     assert list(verify(data, "gfx950").exports) == ["add"]

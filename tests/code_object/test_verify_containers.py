@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import hashlib
+import struct
 from pathlib import Path
 
 import pytest
 from support.containers import Export, bundle, compressed, hip_entry, host_file, wrapped
-from support.elf import argument, code_object, kernel, pointer
+from support.elf import argument, code_object, document, kernel, pointer
 
+from hipgraph_cb.code_object.kernel_args import ParameterKind
 from hipgraph_cb.code_object.verify import inspect, verify
-from hipgraph_cb.errors import HipGraphError, IncompatibleError, InvalidArgumentError
+from hipgraph_cb.code_object.wrapper import ExportDebug
+from hipgraph_cb.errors import HipGraphError, IncompatibleError, InvalidArgumentError, UnimplementedError
 
 CORPUS = Path(__file__).parents[1] / "fixtures" / "corpus"
 SCALE = kernel("scale", [pointer(0), argument(8, 4), argument(12, 4)], max_flat_workgroup_size=256)
@@ -82,8 +86,128 @@ def test_the_workgroup_size_of_a_wrapper_is_required() -> None:
 
 
 def test_a_wrapper_may_declare_more_than_the_kernel_takes() -> None:
-    data = wrapped(b"AMD1", [Export("scale.kd", bindings=4, constants=9)], [OBJECT])
-    assert list(inspect(data).exports) == ["scale"]
+    export = inspect(wrapped(b"AMD1", [Export("scale.kd", bindings=1, constants=4)], [OBJECT])).exports["scale"]
+    rows = [(row.label, row.offset, row.size) for row in export.parameters]
+    assert rows == [
+        ("arg0: pointer", 0, 8),
+        ("arg1: untyped 4 bytes", 8, 4),
+        ("arg2: untyped 4 bytes", 12, 4),
+        ("constant2: untyped 4 bytes", 16, 4),
+        ("constant3: untyped 4 bytes", 20, 4),
+    ]
+    assert (export.kernarg_size, export.layout.offsets) == (24, (0, 8, 12))
+
+
+def test_what_a_wrapper_declares_and_the_kernel_dropped_is_given_all_the_same() -> None:
+    unused = code_object(kernel("scale", [pointer(8), argument(16, 8), argument(28, 4)]))
+    export = inspect(wrapped(b"AMD1", [Export("scale.kd", bindings=2, constants=4)], [unused])).exports["scale"]
+    first, second = object(), object()
+    packed = export.layout.pack_hal([first, second], [1, 2, 3, 4])
+    assert packed.pointers == ((0, first), (8, second))
+    assert packed.block == struct.pack("<QQIIII", 0, 0, 1, 2, 3, 4)
+    assert (export.layout.binding_count, export.layout.constant_count) == (2, 4)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "found", "allowed"),
+    [
+        ([argument(0, 4), pointer(8)], "arg0: untyped 4 bytes at offset 0", "bytes 8 to 16, at a multiple of 4"),
+        ([pointer(8)], "arg0: pointer at offset 8", "bytes 0 to 8, at a multiple of 8"),
+        ([pointer(0), argument(16, 4)], "arg1: untyped 4 bytes at offset 16", "bytes 8 to 16, at a multiple of 4"),
+    ],
+)
+def test_an_argument_elsewhere_than_the_wrapper_puts_it_is_refused(
+    arguments: list[dict[str, object]], found: str, allowed: str
+) -> None:
+    message = refusal(Export("scale.kd", bindings=1, constants=2), code_object(kernel("scale", arguments)))
+    assert message.startswith(
+        "the kernel has an argument elsewhere than its wrapper says\n  where: exports[0] of the wrapper\n"
+        f"  found: {found}\n  allowed: {allowed}\nsignature of scale:\n"
+    )
+
+
+def test_constants_over_the_hidden_arguments_are_refused() -> None:
+    hidden = argument(8, 4, "hidden_block_count_x")
+    message = refusal(Export("scale.kd", bindings=1, constants=1), code_object(kernel("scale", [pointer(0), hidden])))
+    assert message.startswith(
+        "the wrapper's arguments overlap the hidden ones\n  where: exports[0] of the wrapper\n"
+        "  found: 12 bytes of bindings and constants\n"
+        "  allowed: at most 8, where the hidden arguments of the kernel begin\n"
+    )
+
+
+def test_more_constants_than_the_wrapper_has_bytes_are_refused() -> None:
+    data = wrapped(b"AMD1", [Export("scale.kd", bindings=1, constants=65535)], [OBJECT])
+    with pytest.raises(InvalidArgumentError) as caught:
+        inspect(data)
+    assert str(caught.value) == (
+        f"the wrapper lists more constants than it has bytes\n  found: 65535 constants\n  allowed: at most {len(data)}"
+    )
+
+
+def test_a_binding_that_the_wrapper_calls_read_only_is_read_only() -> None:
+    export = inspect(wrapped(b"AMD1", [Export("scale.kd", bindings=(3,), constants=2)], [OBJECT])).exports["scale"]
+    (row,) = (row for row in export.parameters if row.kind is ParameterKind.POINTER)
+    assert (row.access, row.flags) == ("read_only", 3)
+    assert "  arg0: pointer (pointer, 8 bytes at offset 0, read-only, indirect)\n" in export.layout.signature()
+
+
+def test_a_binding_that_is_only_read_and_only_written_is_refused() -> None:
+    writing = kernel("scale", [pointer(0, access="write_only")])
+    assert refusal(Export("scale.kd", bindings=(1,)), code_object(writing)) == (
+        "the wrapper says that a binding is only read, and the kernel only writes it\n"
+        "  where: exports[0] of the wrapper\n"
+        "  found: arg0: pointer"
+    )
+
+
+def test_the_signature_names_the_place_in_the_source() -> None:
+    debug = ("scale it", ("a.mlir", 12), [])
+    export = inspect(wrapped(b"AMD1", [Export("scale.kd", **FITTING, debug=debug)], [OBJECT])).exports["scale"]
+    assert export.layout.signature().startswith("signature of scale (a.mlir:12):\n")
+    assert export.wrapped is not None
+    assert export.wrapped.debug == ExportDebug(*debug[:2], ())
+
+
+def test_several_modules_of_a_hip1_wrapper_are_one_executable() -> None:
+    other = code_object(kernel("halve", [pointer(0)]))
+    exports = [Export("halve", bindings=1, module=1), Export("scale", **FITTING)]
+    executable = verify(wrapped(b"HIP1", exports, [OBJECT, other]), "gfx942")
+    assert [(name, export.module) for name, export in executable.exports.items()] == [("halve", 1), ("scale", 0)]
+    assert [module.data for module in executable.modules] == [OBJECT, other]
+
+
+def test_every_module_has_to_run_on_the_device() -> None:
+    rows = kernel("halve", [pointer(0)])
+    other = code_object(rows, root=document(rows, target="amdgcn-amd-amdhsa--gfx1100"), flags=0x41)
+    with pytest.raises(IncompatibleError, match="found: gfx1100"):
+        verify(wrapped(b"HIP1", [Export("scale", **FITTING)], [OBJECT, other]), "gfx942")
+
+
+@pytest.mark.parametrize(("identifier", "modules"), [(b"AMD1", []), (b"AMD1", [OBJECT, OBJECT]), (b"HIP1", [])])
+def test_another_number_of_modules_is_refused(identifier: bytes, modules: list[bytes]) -> None:
+    with pytest.raises(UnimplementedError) as caught:
+        inspect(wrapped(identifier, [], modules))
+    name, allowed = identifier.decode(), "1 module" if identifier == b"AMD1" else "1 module or more"
+    assert str(caught.value) == (
+        f"an {name} wrapper with {len(modules)} modules is not supported\n"
+        f"  found: {len(modules)} modules\n"
+        f"  allowed: {allowed}"
+    )
+
+
+def test_a_fault_in_a_module_names_the_module() -> None:
+    with pytest.raises(HipGraphError) as caught:
+        verify(wrapped(b"HIP1", [Export("scale", **FITTING)], [OBJECT, OBJECT[:64]]), "gfx942")
+    assert str(caught.value.where).startswith("modules[1]: code object")
+
+
+def test_a_wrapper_is_part_of_what_an_executable_is() -> None:
+    data = wrapped(b"AMD1", [Export("scale.kd", (8, 4, 2), **FITTING)], [OBJECT])
+    executable = inspect(data + b"more")
+    assert executable.source == data
+    assert executable.content_hash == hashlib.sha256(data).hexdigest()
+    assert executable != inspect(OBJECT)
 
 
 def test_a_kernel_that_takes_more_constants_than_its_wrapper_says() -> None:

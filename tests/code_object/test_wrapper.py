@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from support.containers import Export, flatbuffer, wrapped, wrapper_header
 
-from hipgraph_cb.code_object.wrapper import WrappedExport, read_wrapper, wrapper_size
+from hipgraph_cb.code_object.wrapper import ExportDebug, WrappedExport, read_wrapper, wrapper_size
 from hipgraph_cb.errors import HipGraphError, IncompatibleError, OutOfRangeError
 
 CORPUS = Path(__file__).parents[1] / "fixtures" / "corpus" / "iree" / "gfx942"
@@ -30,7 +30,7 @@ def message(data: bytes) -> str:
 @pytest.mark.parametrize("identifier", IDENTIFIERS)
 def test_an_export_is_read_as_it_was_written(identifier: bytes) -> None:
     found = read_wrapper(one_export(identifier))
-    assert found.exports == (WrappedExport("scale", "scale.kd", (4, 5, 6), 2, 3, 0),)
+    assert found.exports == (WrappedExport("scale", "scale.kd", (4, 5, 6), 2, (0, 0, 0), 0),)
     assert [image for _, image in found.modules] == [b"image"]
 
 
@@ -174,9 +174,30 @@ def test_an_export_that_breaks_a_rule_is_named(identifier: bytes, fields: dict[s
 
 
 @pytest.mark.parametrize("identifier", IDENTIFIERS)
-def test_sound_debug_information_is_accepted(identifier: bytes) -> None:
-    data = one_export(identifier, debug=("scale", ("a.mlir", 1), [("vectorize", ("b.mlir", 2)), ("lower", None)]))
-    assert read_wrapper(data).exports[0].name == "scale"
+def test_where_a_kernel_comes_from_is_kept(identifier: bytes) -> None:
+    stages = [("lower", None), ("vectorize", ("b.mlir", 2))]
+    (export,) = read_wrapper(one_export(identifier, debug=("scale it", ("a.mlir", 1), stages))).exports
+    assert export.debug == ExportDebug("scale it", ("a.mlir", 1), tuple(stages))
+    assert str(export.debug.shown) == "b.mlir:2"
+
+
+@pytest.mark.parametrize("identifier", IDENTIFIERS)
+def test_a_kernel_without_stages_shows_the_place_in_the_source(identifier: bytes) -> None:
+    (export,) = read_wrapper(one_export(identifier, debug=("", ("a.mlir", 7), []))).exports
+    assert export.debug is not None
+    assert str(export.debug.shown) == "a.mlir:7"
+
+
+@pytest.mark.parametrize("identifier", IDENTIFIERS)
+def test_the_flags_of_bindings_are_kept_whatever_they_are(identifier: bytes) -> None:
+    (export,) = read_wrapper(one_export(identifier, bindings=(3, 2, 1 << 63))).exports
+    assert export.binding_flags == (3, 2, 1 << 63)
+
+
+@pytest.mark.parametrize("identifier", IDENTIFIERS)
+def test_source_files_are_kept(identifier: bytes) -> None:
+    sources = {"a.mlir": b"module {}", "b/c.mlir": bytes(range(256))}
+    assert read_wrapper(wrapped(identifier, [], [b"image"], sources=sources)).source_files == tuple(sources.items())
 
 
 def test_a_hip1_export_must_name_a_module_that_exists() -> None:

@@ -2,9 +2,12 @@
 
 import json
 
-from support.fakes import FakeBuffer, saxpy
+from support import elf
+from support.containers import Export, wrapped
+from support.fakes import FakeBuffer, FakeExecutable, saxpy
 from support.recordings import HOSTILE, grouped, hostile, step
 
+from hipgraph_cb.code_object.verify import inspect
 from hipgraph_cb.recording.command_buffer import CommandBuffer
 
 
@@ -20,7 +23,9 @@ def test_the_whole_object_of_a_small_recording():
             {"id": 1, "size": 64, "label": "x", "memory": "device"},
             {"id": 3, "size": 64, "label": None, "memory": "device"},
         ],
-        "executables": [{"id": 2, "label": None, "sha256": recording.resources.executables[2].content_hash}],
+        "executables": [
+            {"id": 2, "label": None, "sha256": recording.resources.executables[2].content_hash, "origins": {}}
+        ],
         "events": [],
         "recordings": [],
         "functions": [],
@@ -100,3 +105,13 @@ def test_hostile_names_come_back_as_they_were_and_the_text_is_ascii():
 
 def test_the_text_can_be_one_line():
     assert step().to_json(indent=None).count("\n") == 1
+
+
+def test_the_origin_of_a_kernel_is_shown_where_a_wrapper_says_it():
+    debug = ("it", ("model.mlir", 3), [])
+    data = wrapped(b"AMD1", [Export("k.kd", (64, 1, 1), debug=debug)], [elf.code_object(elf.kernel("k"))])
+    with CommandBuffer() as cb:
+        cb.dispatch(FakeExecutable(inspect(data))["k"], 1)
+    (executable,) = json.loads(cb.recording.to_json())["executables"]
+    assert executable["origins"] == {"k": "model.mlir:3"}
+    assert "from model.mlir:3" in cb.recording.to_dot()

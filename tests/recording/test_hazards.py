@@ -4,10 +4,14 @@ import itertools
 import random
 
 import pytest
-from support.fakes import POINTER, FakeBuffer, FakeLayout, FakeParameter, FakeVerifiedExport, executable
+from support import elf
+from support.containers import Export, wrapped
+from support.fakes import POINTER, FakeBuffer, FakeExecutable, FakeLayout, FakeParameter, FakeVerifiedExport, executable
 from support.kernels import clang_kernels
 from support.steps import steps
 
+from hipgraph_cb.code_object.verify import inspect
+from hipgraph_cb.code_object.wrapper import BindingFlag
 from hipgraph_cb.errors import FailedPreconditionError, InvalidArgumentError
 from hipgraph_cb.recording.command_buffer import CommandBuffer, State
 from hipgraph_cb.recording.commands import Range, SlotRange
@@ -296,3 +300,15 @@ def test_another_policy_is_refused():
     with pytest.raises(InvalidArgumentError) as caught:
         CommandBuffer(hazards="shout")
     assert str(caught.value) == "hazards is no policy\n  found: 'shout'\n  allowed: 'ignore', 'warn', 'raise'"
+
+
+def test_a_binding_that_a_wrapper_calls_read_only_is_no_write(x, y):
+    """The same kernel, with and without the flag on its second binding."""
+    rows = elf.kernel("k", [elf.pointer(0), elf.pointer(8)])
+    found = {}
+    for flag in (0, BindingFlag.READ_ONLY):
+        data = wrapped(b"AMD1", [Export("k.kd", (64, 1, 1), 0, (0, flag))], [elf.code_object(rows)])
+        export = FakeExecutable(inspect(data))["k"]
+        calls = [lambda cb, b=b, e=export: cb.dispatch(e, 1, bindings=[b, y]) for b in (x.view(0, 64), x.view(64, 64))]
+        found[flag] = [finding.certain for finding in record(*calls).hazards()]
+    assert found == {0: [False], BindingFlag.READ_ONLY: []}

@@ -8,6 +8,7 @@ import sys
 import zlib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import Any
 
 import flatbuffers
@@ -27,12 +28,13 @@ def wrapper_header(identifier: bytes, content_size: int, version: int = 0) -> by
 
 @dataclass
 class Export:
-    """One export of a wrapper; None leaves the field out. `debug`: (name, (file, line), [(stage, (file, line))])."""
+    """One export of a wrapper; None leaves the field out. `bindings`: how many, or the flags of each; `debug`: (name,
+    (file, line), [(stage, (file, line))])."""
 
     name: str | None
     workgroup_size: tuple[int, int, int] | None = (64, 1, 1)
     constants: int = 0
-    bindings: int = 0
+    bindings: int | tuple[int, ...] = 0
     module: int = 0
     block_shared_memory: int = 0
     debug: tuple[str, tuple[str, int] | None, list[tuple[str, tuple[str, int] | None]]] | None = None
@@ -40,13 +42,13 @@ class Export:
 
 @dataclass
 class _Slots:
-    root: tuple[int, int, int]  # slots in all, exports, modules
+    root: tuple[int, int, int, int]  # slots in all, exports, modules, source files
     export: Mapping[str, int] = field(default_factory=dict)
 
 
-_AMD1 = _Slots((4, 1, 2), {"name": 0, "workgroup_size": 1, "constants": 2, "bindings": 3, "debug": 4})
+_AMD1 = _Slots((4, 1, 2, 3), {"name": 0, "workgroup_size": 1, "constants": 2, "bindings": 3, "debug": 4})
 _HIP1 = _Slots(
-    (3, 0, 1),
+    (3, 0, 1, 2),
     {
         "module": 0,
         "name": 1,
@@ -60,25 +62,41 @@ _HIP1 = _Slots(
 
 
 def wrapped(
-    identifier: bytes, exports: Iterable[Export], modules: Iterable[bytes], isa: str | None = None, repeat: int = 1
+    identifier: bytes,
+    exports: Iterable[Export],
+    modules: Iterable[bytes],
+    isa: str | None = None,
+    repeat: int = 1,
+    sources: Mapping[str, bytes] = MappingProxyType({}),
 ) -> bytes:
     """A whole AMD1 or HIP1 file, built with the FlatBuffers library; `repeat` lists the same modules again."""
-    content = flatbuffer(identifier, exports, modules, isa, repeat)
+    content = flatbuffer(identifier, exports, modules, isa, repeat, sources)
     return wrapper_header(identifier, len(content)) + content
 
 
 def flatbuffer(
-    identifier: bytes, exports: Iterable[Export], modules: Iterable[bytes], isa: str | None = None, repeat: int = 1
+    identifier: bytes,
+    exports: Iterable[Export],
+    modules: Iterable[bytes],
+    isa: str | None = None,
+    repeat: int = 1,
+    sources: Mapping[str, bytes] = MappingProxyType({}),
 ) -> bytes:
     slots = _AMD1 if identifier == b"AMD1" else _HIP1
     builder = flatbuffers.Builder(1024)
     module_tables = [_table(builder, 1, {0: builder.CreateString(image)}) for image in modules]
     export_tables = [_export(builder, export, slots.export) for export in exports]
-    count, exports_slot, modules_slot = slots.root
+    source_tables = [
+        _table(builder, 2, {0: builder.CreateString(path), 1: builder.CreateByteVector(content)})
+        for path, content in sources.items()
+    ]
+    count, exports_slot, modules_slot, sources_slot = slots.root
     offsets = {
         exports_slot: _vector(builder, export_tables),
         modules_slot: _vector(builder, module_tables * repeat),
     }
+    if source_tables:
+        offsets[sources_slot] = _vector(builder, source_tables)
     if isa is not None:
         offsets[0] = builder.CreateString(isa)
     builder.Finish(_table(builder, count, offsets), file_identifier=identifier)
@@ -90,9 +108,10 @@ def _export(builder: Any, export: Export, slots: Mapping[str, int]) -> int:
     if export.name is not None:
         offsets[slots["name"]] = builder.CreateString(export.name)
     if export.bindings:
-        builder.StartVector(8, export.bindings, 8)
-        for _ in range(export.bindings):
-            builder.PrependUint64(0)
+        flags = (0,) * export.bindings if isinstance(export.bindings, int) else export.bindings
+        builder.StartVector(8, len(flags), 8)
+        for value in reversed(flags):
+            builder.PrependUint64(value)
         offsets[slots["bindings"]] = builder.EndVector()
     if export.debug is not None:
         offsets[slots["debug"]] = _debug(builder, export.debug)

@@ -131,6 +131,7 @@ class FakeVerifiedExport:
 class FakeVerifiedExecutable:
     content_hash: str
     exports: dict[str, FakeVerifiedExport]
+    origins: ClassVar[dict[str, str]] = {}
 
 
 @dataclass(eq=False)

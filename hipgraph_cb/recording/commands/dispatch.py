@@ -193,7 +193,9 @@ def _rest(command: KernelLaunch, recording: Recording) -> list[str]:
     amount = command.dynamic_lds
     shown = recording.describe_place(amount) if isinstance(amount, SlotNumber) else amount
     lds = [f"{shown} bytes of dynamic LDS"] if amount else []
-    return [*lds, *arguments(recording, command)]
+    origin = recording.resources.executables[command.executable].verified.origins.get(command.export)
+    place = [f"from {origin}"] if origin else []
+    return [*lds, *place, *arguments(recording, command)]
 
 
 def arguments(recording: Recording, command: KernelLaunch) -> list[str]:

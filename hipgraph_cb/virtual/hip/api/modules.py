@@ -6,7 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from hipgraph_cb.abi.hip.codes import Code
-from hipgraph_cb.code_object.verify import verify
+from hipgraph_cb.code_object.verify import verify_as_loader
 from hipgraph_cb.errors import HipGraphError, IncompatibleError
 from hipgraph_cb.virtual.callbacks import CallError
 from hipgraph_cb.virtual.hip.function_table import HANDLE, POINTER, UINT, api
@@ -37,7 +37,7 @@ class Module:
 def load_module(runtime: HipRuntime, gpu: Gpu, read: Callable[[], bytes]) -> Module:
     """The code object that `read` gives, on a device; anything else is an invalid image."""
     try:
-        executable = verify(read(), gpu.target)
+        executable = verify_as_loader(read(), gpu.target)
         loaded = load(runtime.memory, executable, label="code object")
     except IncompatibleError as error:
         raise CallError(Code.NO_BINARY_FOR_GPU, str(error)) from error

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from hipgraph_cb.abi.hsa.status import Status
-from hipgraph_cb.code_object.verify import verify
+from hipgraph_cb.code_object.verify import verify_as_loader
 from hipgraph_cb.errors import HipGraphError, IncompatibleError
 from hipgraph_cb.virtual.callbacks import CallError
 from hipgraph_cb.virtual.loader import LoadedKernel, LoadedModule, UndefinedSymbol, load
@@ -86,7 +86,7 @@ class Executable:
             raise CallError(Status.INVALID_AGENT, "the CPU runs no code objects")
         names = {name: address for (handle, name), address in self.defined.items() if handle in (0, agent.handle)}
         try:
-            module = load(self.runtime.memory, verify(reader.data, agent.gpu.target), defined=names)
+            module = load(self.runtime.memory, verify_as_loader(reader.data, agent.gpu.target), defined=names)
         except IncompatibleError as error:
             raise CallError(Status.INCOMPATIBLE_ARGUMENTS, str(error)) from error
         except UndefinedSymbol as error:

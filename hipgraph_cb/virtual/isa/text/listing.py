@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from hipgraph_cb.abi.kernel_descriptor import DESCRIPTOR_SIZE, KernelDescriptor
+from hipgraph_cb.code_object.code_object import CodeObject
 from hipgraph_cb.code_object.debug_info.debug_info import Frame
 from hipgraph_cb.code_object.verify import VerifiedExecutable
 from hipgraph_cb.errors import IncompatibleError
@@ -47,26 +48,26 @@ def kernel_listing(executable: VerifiedExecutable, kernel: str) -> Iterator[Line
             allowed=", ".join(PROCESSORS),
             next_step="use llvm-objdump -d",
         )
-    entry, code, properties = _code(executable, symbol)
-    debug_info = executable.code_object.debug_info
+    code_object = executable.module_of(kernel)
+    entry, code, properties = _code(code_object, symbol)
+    debug_info = code_object.debug_info
     lines = _lines(code, target, processor, target.wave_size(properties))
     return (line._replace(frames=debug_info.frames(entry + line.offset)) for line in lines)
 
 
-def _code(executable: VerifiedExecutable, symbol_name: str) -> tuple[int, bytes, int]:
+def _code(code_object: CodeObject, symbol_name: str) -> tuple[int, bytes, int]:
     """The address of a kernel's first instruction in the file, the bytes of its code, and its descriptor's code
     properties."""
-    code_object = executable.code_object
     address = code_object.symbols[symbol_name].value
     offset = code_object.file_offset(address, DESCRIPTOR_SIZE, f"the kernel descriptor {symbol_name}")
-    descriptor = KernelDescriptor.from_bytes(executable.data, offset)
+    descriptor = KernelDescriptor.from_bytes(code_object.data, offset)
     entry = address + descriptor.kernel_code_entry_byte_offset
     sizes = [symbol.size for symbol in code_object.symbols.values() if symbol.value == entry and symbol.kind == 2]
     segment = code_object.segment_of(entry)
     rest = 0 if segment is None else segment.address + segment.file_size - entry
     size = sizes[0] if sizes and sizes[0] else rest
     start = code_object.file_offset(entry, size, f"the code of {symbol_name}")
-    return entry, executable.data[start : start + size], descriptor.kernel_code_properties
+    return entry, code_object.data[start : start + size], descriptor.kernel_code_properties
 
 
 def _lines(code: bytes, target: Target, processor: str, lanes: int) -> Iterator[Line]:

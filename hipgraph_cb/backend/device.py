@@ -77,7 +77,7 @@ class BackendDevice(Device):
         release_collected()
 
     def can_access(self, other: Device) -> bool:
-        return other is self or other in self._reached
+        return other is self or any(other is each for each in self._reached)
 
     def accepts(self, resource: Any) -> bool:
         device = getattr(resource, "device", None)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from hipgraph_cb.backend.host_calls import refuse_in_host_call
 from hipgraph_cb.backend.lifetime import Handle
@@ -92,40 +92,36 @@ class OwnedBuffer(Buffer):
 
 
 class OwnedExecutable(Executable):
-    """Released when it is closed (or collected) and neither a program nor a global variable holds its handle.
+    """Each module is released when this is closed (or collected) and neither a program nor a global variable holds it.
 
     Attributes:
-        handle: of the first module; it keeps the others.
-        natives: what the runtime calls each module, by its number.
+        handles: of the modules, by number; None when it is closed.
     """
 
-    handle: Handle | None
-    natives: tuple[Any, ...]
+    handles: tuple[Handle, ...] | None
 
     def __init__(self, device: Device, verified: VerifiedExecutable, label: str | None) -> None:
         super().__init__(device, verified, label)
-        self.handle = None
+        self.handles = None
 
-    def _load_modules(self, load: Callable[[CodeObject, Handle | None], Handle]) -> None:
-        """Load every module; `load` gives the handle of one, which keeps the one that was loaded before it."""
-        handle: Handle | None = None
-        natives: list[Any] = []
+    def _load_modules(self, load: Callable[[CodeObject], Handle]) -> None:
+        """Load every module; where one cannot be, none is."""
+        handles: list[Handle] = []
         try:
-            for module in reversed(self.verified.modules):
-                handle = load(module, handle)
-                natives.append(handle.native)
+            for module in self.verified.modules:
+                handles.append(load(module))
         except BaseException:
-            if handle is not None:
+            for handle in reversed(handles):
                 handle.release()
             raise
-        self.handle, self.natives = handle, tuple(reversed(natives))
+        self.handles = tuple(handles)
 
-    def held(self, action: str = "executable") -> Handle:
-        """The handle, for as long as the code is used. Raises FailedPreconditionError where it is closed."""
-        handle = self.handle
-        if self._closed or handle is None:
+    def held(self, action: str = "executable") -> tuple[Handle, ...]:
+        """The handles, for as long as the code is used. Raises FailedPreconditionError where it is closed."""
+        handles = self.handles
+        if self._closed or handles is None:
             raise self._closed_error(action)
-        return handle
+        return handles
 
     def _release(self) -> None:
-        self.handle = None
+        self.handles = None

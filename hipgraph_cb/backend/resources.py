@@ -72,7 +72,7 @@ class BoundResources(Generic[ExecutableKind]):
                 self.imported.append(live_buffer)
         for executable in table.executables.values():
             live_executable = own(objects[executable.id], kinds[1], device, "executable", executable)
-            self.handles.append(live_executable.held("program"))
+            self.handles.extend(live_executable.held("program"))
             self.executables[executable.id] = live_executable
 
         if len(self.addresses) < len(table.buffers):

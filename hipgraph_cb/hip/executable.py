@@ -27,19 +27,18 @@ class HipExecutable(OwnedExecutable):
         self._load_modules(self._load)
         self._functions: dict[str, int] = {}
 
-    def _load(self, module: CodeObject, keep: Handle | None) -> Handle:
+    def _load(self, module: CodeObject) -> Handle:
         api = self._device.api
         native = api.call("hipModuleLoadData", module.data, where=self.describe())
-        return Handle(api, native, "hipModuleUnload", keep=(module.data, keep))
+        return Handle(api, native, "hipModuleUnload", keep=module.data)
 
     def function(self, export: str) -> int:
         """The address of the hipFunction_t of a kernel, asked for once."""
         function = self._functions.get(export)
         if function is None:
-            self.held()
+            module = self.held()[self.verified.exports[export].module]
             where = f"kernel {export} of {self.describe()}"
-            module = self.natives[self.verified.exports[export].module]
-            native = self._device.api.call("hipModuleGetFunction", module, export.encode(), where=where)
+            native = self._device.api.call("hipModuleGetFunction", module.native, export.encode(), where=where)
             function = self._functions[export] = int(native)
         return function
 
@@ -54,13 +53,12 @@ class HipExecutable(OwnedExecutable):
         return self._occupancy(export, workgroup_size, dynamic_lds) * self._device.compute_units
 
     def _global(self, name: str) -> HipBuffer:
-        handle = self.held("global_")
-        for module in self.natives:
+        for module in self.held("global_"):
             try:
-                address, size = self._device.api.call("hipModuleGetGlobal", module, name.encode())
+                address, size = self._device.api.call("hipModuleGetGlobal", module.native, name.encode())
             except HipError as error:
                 if error.code != Code.NOT_FOUND:
                     raise
             else:
-                return HipBuffer(self._device, int(size), int(address), handle, name)
+                return HipBuffer(self._device, int(size), int(address), module, name)
         raise self._no_variable(name)

@@ -45,39 +45,38 @@ class HsaExecutable(OwnedExecutable):
         self._load_modules(self._load)
         self._kernels: dict[str, KernelCode] = {}
 
-    def _load(self, module: CodeObject, keep: Handle | None) -> Handle:
-        return load_code(self._device.api, self._device.agent, module.data, self.describe(), keep)
+    def _load(self, module: CodeObject) -> Handle:
+        return load_code(self._device.api, self._device.agent, module.data, self.describe())
 
     @property
     def code_ranges(self) -> tuple[CodeRange, ...]:
         """Where the loader put the code object in device memory."""
-        self.held("code_ranges")
-        return tuple(each for native in self.natives for each in code_ranges(self._device.api, native))
+        api, modules = self._device.api, self.held("code_ranges")
+        return tuple(each for module in modules for each in code_ranges(api, module.native))
 
     def kernel(self, export: str) -> KernelCode:
         """What packets need to know of a kernel, asked for once."""
         kernel = self._kernels.get(export)
         if kernel is None:
-            self.held()
             verified = self.verified.exports[export]
+            module = self.held()[verified.module]
             kernel = self._kernels[export] = find_kernel(
                 self._device.api,
                 self._device.agent,
-                self.natives[verified.module],
+                module.native,
                 verified,
                 f"kernel {export} of {self.describe()}",
             )
         return kernel
 
     def _global(self, name: str) -> HsaBuffer:
-        handle = self.held("global_")
         api = self._device.api
-        for native in self.natives:
-            symbol = self._variable(native, name)
+        for module in self.held("global_"):
+            symbol = self._variable(module.native, name)
             if symbol is not None:
                 address = _symbol_info(api, symbol, SymbolInfo.VARIABLE_ADDRESS, U64)
                 size = _symbol_info(api, symbol, SymbolInfo.VARIABLE_SIZE, U32)
-                return HsaBuffer(self._device, size, address, handle, name)
+                return HsaBuffer(self._device, size, address, module, name)
         raise self._no_variable(name)
 
     def _variable(self, executable: int, name: str) -> int | None:
@@ -110,7 +109,7 @@ def find_kernel(api: HsaApi, agent: Agent, executable: int, export: VerifiedExpo
     )
 
 
-def load_code(api: HsaApi, agent: Agent, data: bytes, where: str, keep: Handle | None = None) -> Handle:
+def load_code(api: HsaApi, agent: Agent, data: bytes, where: str) -> Handle:
     """Load and freeze a code object. The runtime may read its bytes for as long as the executable lives."""
     native = api.read(
         "hsa_code_object_reader_create_from_memory", ctypes.c_char_p(data), len(data), kind=U64, where=where
@@ -118,7 +117,7 @@ def load_code(api: HsaApi, agent: Agent, data: bytes, where: str, keep: Handle |
     reader = Handle(api, native, "hsa_code_object_reader_destroy", keep=data)
     try:
         native = api.read("hsa_executable_create_alt", agent.profile, agent.rounding, None, kind=U64, where=where)
-        executable = Handle(api, native, "hsa_executable_destroy", keep=(data, keep))
+        executable = Handle(api, native, "hsa_executable_destroy", keep=data)
         try:
             api.call(
                 "hsa_executable_load_agent_code_object", native, agent.handle, reader.native, None, None, where=where

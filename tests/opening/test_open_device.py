@@ -37,10 +37,10 @@ def test_a_device_that_is_no_ordinal_is_refused(ordinal: object) -> None:
 def test_an_ordinal_past_the_virtual_devices_names_those_that_exist() -> None:
     open_device().close()
     with pytest.raises(NotFoundError) as raised:
-        open_device(device=7)
+        open_device(device=len(VIRTUAL_GPUS))
     assert str(raised.value) == (
         "open_device: no such device\n"
-        "  found: device 7\n"
+        f"  found: device {len(VIRTUAL_GPUS)}\n"
         f"  allowed: 0 to {len(VIRTUAL_GPUS) - 1} (virtual: {', '.join(VIRTUAL_GPUS)})\n"
         "  next: name more targets in HIPGRAPH_CB_VIRTUAL before the process starts"
     )

@@ -41,7 +41,7 @@ def test_attributes_agree_with_properties(hip):
 def test_an_ordinal_that_is_not_there_is_an_invalid_device(hip):
     assert hip.hipSetDevice(len(VIRTUAL_GPUS)) == (101,)
     assert hip.hipGetDeviceProperties(-1)[0] == 101
-    assert hip.hipDeviceGetAttribute(hip.hipDeviceAttribute_t.hipDeviceAttributeWarpSize, 7)[0] == 101
+    assert hip.hipDeviceGetAttribute(hip.hipDeviceAttribute_t.hipDeviceAttributeWarpSize, len(VIRTUAL_GPUS))[0] == 101
     assert hip.hipGetDevice() == (0, 0)
 
 

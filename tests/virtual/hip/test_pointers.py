@@ -118,4 +118,4 @@ def test_places_may_be_named_by_a_structure(raw, managed):
     assert range_attribute(raw, PREFERRED_LOCATION, managed) == [-1]
     assert library.hipMemPrefetchAsync_v2(place, ctypes.c_size_t(4096), device, 0, None) == 0
     assert range_attribute(raw, LAST_PREFETCH, managed) == [0]
-    assert library.hipMemPrefetchAsync_v2(place, ctypes.c_size_t(4096), MemoryLocation(1, 7), 0, None) == 101
+    assert library.hipMemPrefetchAsync_v2(place, ctypes.c_size_t(4096), MemoryLocation(1, 64), 0, None) == 101

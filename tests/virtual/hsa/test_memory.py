@@ -7,6 +7,7 @@ import threading
 
 import numpy as np
 import pytest
+from support.devices import VIRTUAL_GPUS
 from support.hsa_client import out
 
 import hipgraph_cb.virtual.memory
@@ -165,7 +166,7 @@ def test_times_of_a_copy_are_reported_where_copies_are_profiled(client):
 def info_of(client, address):
     info = PointerInfo(size=ctypes.sizeof(PointerInfo))
     agents, count = ctypes.c_uint64(), ctypes.c_uint32()
-    room = (ctypes.c_uint64 * 8)()
+    room = (ctypes.c_uint64 * (1 + len(VIRTUAL_GPUS)))()
     allocate = ctypes.CFUNCTYPE(ctypes.c_size_t, ctypes.c_size_t)(lambda size: ctypes.addressof(room))
     result = client.hsa.hsa_amd_pointer_info(
         address, ctypes.byref(info), allocate, ctypes.byref(count), ctypes.byref(agents)

@@ -51,9 +51,9 @@ def functions_of(profile: Profile) -> dict[str, ApiFunction]:
 
 
 def exported_functions(functions: Mapping[str, ApiFunction]) -> list[ExportedFunction]:
-    """What the native library exports for these functions of the virtual runtime."""
+    """What the native library exports for these functions of the virtual runtime, by name: the order of its slots."""
     exported = [ExportedFunction(MARKER, fallback=1)]
-    for function in functions.values():
+    for _, function in sorted(functions.items()):
         otherwise = Code.DEINITIALIZED if function.fallback is None else function.fallback
         fallback = FALLBACKS.get(function.name, otherwise)
         exported.append(ExportedFunction(function.name, symbol_version(function.name), fallback))

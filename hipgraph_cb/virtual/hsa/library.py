@@ -38,11 +38,11 @@ CALL_CODES = Codes(
 
 
 def exported_functions() -> list[ExportedFunction]:
-    """What the native library exports."""
+    """What the native library exports, by name: the order of its slots, whichever module was imported first."""
     for found in iter_modules(api.__path__):
         import_module(f"{api.__name__}.{found.name}")
     exported = [ExportedFunction(MARKER, fallback=1)]
-    for function in FUNCTIONS.values():
+    for _, function in sorted(FUNCTIONS.items()):
         otherwise = Status.NOT_INITIALIZED if function.fallback is None else function.fallback
         fallback = Status.SUCCESS if function.name in DONE_AFTER_EXIT else otherwise
         exported.append(ExportedFunction(function.name, SYMBOL_VERSION, fallback))

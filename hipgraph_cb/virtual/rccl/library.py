@@ -26,11 +26,11 @@ CALL_CODES = Codes(
 
 
 def exported_functions() -> list[ExportedFunction]:
-    """What the native library exports."""
+    """What the native library exports, by name: the order of its slots, whichever module was imported first."""
     for found in iter_modules(api.__path__):
         import_module(f"{api.__name__}.{found.name}")
     exported = [ExportedFunction(MARKER, fallback=1)]
-    for function in FUNCTIONS.values():
+    for _, function in sorted(FUNCTIONS.items()):
         otherwise = Result.SYSTEM_ERROR if function.fallback is None else function.fallback
         is_done = function.name.removeprefix("p") in DONE_AFTER_EXIT
         exported.append(ExportedFunction(function.name, fallback=Result.SUCCESS if is_done else otherwise))

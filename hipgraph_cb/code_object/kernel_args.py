@@ -57,8 +57,9 @@ MOST_PACKERS = 256
 @dataclass(frozen=True)
 class Parameter:
     """One visible argument. `offset` and `size` in bytes of the kernarg block; `access` as the metadata or a wrapper
-    states it; `structure` has the fields of one that is given by value, where debug information tells them; `flags` are
-    the wrapper's `BindingFlag`s."""
+    states it; `structure` has the fields of one that is given by value, where debug information tells them; `flags` is
+    the wrapper's `BindingFlag`.
+    """
 
     index: int
     name: str | None

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache
 from importlib import import_module
 from types import MappingProxyType
@@ -32,7 +32,11 @@ class UndefinedSymbol(InvalidArgumentError):  # noqa: N818
 
 @dataclass(frozen=True)
 class LoadedKernel:
-    """A kernel in device memory; `code_address` and `code_size` bound the executable segment that it is in."""
+    """A kernel in device memory; `code_address` and `code_size` bound the executable segment that it is in.
+
+    Attributes:
+        code_object: the file that it is from.
+    """
 
     name: str
     export: VerifiedExport
@@ -40,6 +44,7 @@ class LoadedKernel:
     descriptor_address: int
     code_address: int
     code_size: int
+    code_object: CodeObject = field(repr=False, compare=False)
 
     def frames_at(self, pc: int) -> tuple[Frame, ...]:
         """The source lines of an instruction, by its device address; empty where they are not known."""
@@ -124,6 +129,7 @@ def _loaded_kernel(code_object: CodeObject, base: int, export: VerifiedExport) -
         descriptor_address=base + descriptor_address,
         code_address=base + segment.address,
         code_size=segment.memory_size,
+        code_object=code_object,
     )
 
 

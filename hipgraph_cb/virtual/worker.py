@@ -12,8 +12,12 @@ import threading
 import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 from hipgraph_cb.virtual.callbacks import SharedCalls
+
+if TYPE_CHECKING:
+    from hipgraph_cb.virtual.observer import Observer
 
 # How long an idle worker waits before it looks again for what programs write to memory without a call.
 _SHORTEST_LOOK, _LONGEST_LOOK = 0.00005, 0.004
@@ -41,6 +45,7 @@ class Operation:
         started, finished: seconds of `time.perf_counter`, 0.0 before.
         stop_reason: set to make it stop early.
         is_waiting: its last step found nothing to do, before something else happens.
+        noted: what an observer remembers of it.
     """
 
     __slots__ = (
@@ -52,6 +57,7 @@ class Operation:
         "is_done",
         "is_waiting",
         "label",
+        "noted",
         "started",
         "step",
         "stop_reason",
@@ -68,6 +74,7 @@ class Operation:
         self.finished = 0.0
         self.stop_reason: str | None = None
         self.is_waiting = False
+        self.noted: Any = None
         self._blockers = 0
         self._followers: list[tuple[Operation, bool]] = []
         self._inherited: Failure | None = None
@@ -88,6 +95,7 @@ class Worker:
 
     Attributes:
         random: decides among ready work; seeded.
+        observer: who is told of all work, or None.
         running: the operation whose step runs now.
     """
 
@@ -105,6 +113,7 @@ class Worker:
         self._watches: list[Callable[[], bool]] = []
         self._idle_seconds = _SHORTEST_LOOK
         self.running: Operation | None = None
+        self.observer: Observer | None = None
 
     @property
     def is_alone(self) -> bool:
@@ -131,10 +140,13 @@ class Worker:
             ordered_after: what only has to end before it.
         """
         operation = Operation(self, step, label)
+        after, ordered_after = tuple(after), tuple(ordered_after)
         for other in after:
             operation._wait_for(other, inherits=True)
         for other in ordered_after:
             operation._wait_for(other, inherits=False)
+        if self.observer is not None:
+            self.observer.enqueued(operation, after + ordered_after)
         self._unfinished += 1
         if operation._blockers == 0:
             self._make_ready(operation)

@@ -9,6 +9,7 @@ from hipgraph_cb.virtual.hip.api.memory import device_disable_peer_access, devic
 from hipgraph_cb.virtual.hip.function_table import HANDLE, INT, POINTER, SIZE, UINT, api
 from hipgraph_cb.virtual.hip.native import require, store_int, store_pointer
 from hipgraph_cb.virtual.hip.objects.runtime import Context, HipRuntime
+from hipgraph_cb.virtual.hip.objects.stream import wait_for_workers
 
 _API_VERSION = 4
 _LIMITS: dict[int, int] = {Limit.STACK_SIZE: 1024, Limit.MALLOC_HEAP_SIZE: 8 << 20}
@@ -128,8 +129,7 @@ def primary_context_set_flags(runtime: HipRuntime, ordinal: int, flags: int) -> 
 @api("hipDeviceReset")
 def device_reset(runtime: HipRuntime) -> None:
     """Waits for the device; memory stays, as on AMD's runtime with a context in use."""
-    worker = runtime.gpu.worker
-    runtime.gate.wait(lambda: worker.is_idle)
+    wait_for_workers(runtime.gate, [runtime.gpu.worker])
 
 
 def _check_limit(runtime: HipRuntime, limit: int) -> None:

@@ -12,7 +12,7 @@ from hipgraph_cb.virtual.hip.native import require, store_pointer
 from hipgraph_cb.virtual.hip.objects.capture import forbid_unsafe_call
 from hipgraph_cb.virtual.hip.objects.event import Event
 from hipgraph_cb.virtual.hip.objects.runtime import HipRuntime
-from hipgraph_cb.virtual.hip.objects.stream import tell_failure
+from hipgraph_cb.virtual.hip.objects.stream import note_wait, tell_failure
 from hipgraph_cb.virtual.hip.objects.submit import submit
 from hipgraph_cb.virtual.hip.objects.work import Empty
 
@@ -76,6 +76,7 @@ def event_synchronize(runtime: HipRuntime, handle: int) -> None:
     if operation is None:
         return
     runtime.gate.wait(lambda: operation.is_done)
+    note_wait(operation.worker, [operation])
     if operation.failure is not None:
         gpu = runtime.gpus[event.ordinal]
         tell_failure(runtime.gate, [s for s in gpu.streams if s.last and s.last.failure is operation.failure])
@@ -83,7 +84,12 @@ def event_synchronize(runtime: HipRuntime, handle: int) -> None:
 
 @api("hipEventQuery", HANDLE)
 def event_query(runtime: HipRuntime, handle: int) -> int:
-    return Code.SUCCESS if _asked(runtime, handle).is_done else Code.NOT_READY
+    event = _asked(runtime, handle)
+    if not event.is_done:
+        return Code.NOT_READY
+    if event.operation is not None:
+        note_wait(event.operation.worker, [event.operation])
+    return Code.SUCCESS
 
 
 @api("hipEventElapsedTime", POINTER, HANDLE, HANDLE)

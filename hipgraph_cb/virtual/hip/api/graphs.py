@@ -23,7 +23,7 @@ from hipgraph_cb.virtual.hip.native import (
 from hipgraph_cb.virtual.hip.objects.executable_graph import ExecutableGraph
 from hipgraph_cb.virtual.hip.objects.graph import Graph, Node, Possession, connect, hold, topological_order
 from hipgraph_cb.virtual.hip.objects.runtime import HipRuntime
-from hipgraph_cb.virtual.hip.objects.stream import Stream
+from hipgraph_cb.virtual.hip.objects.stream import Stream, note_wait
 from hipgraph_cb.virtual.hip.objects.work import CopyBox, refuse_freed, refuse_freed_fills
 
 _ALLOWED_FLAGS = (0, InstantiateFlag.AUTO_FREE_ON_LAUNCH, InstantiateFlag.USE_NODE_PRIORITY)
@@ -225,6 +225,7 @@ def graph_exec_destroy(runtime: HipRuntime, handle: int) -> None:
     last = executable.last
     if executable.possessions and last is not None:
         runtime.gate.wait(lambda: last.is_done)
+        note_wait(last.worker, [last])
     for possession, times in executable.possessions.items():
         possession.release(runtime, times)
 
@@ -266,7 +267,9 @@ def launch_on(runtime: HipRuntime, executable: ExecutableGraph, stream: Stream) 
         if isinstance(copy, CopyBox):
             refuse_wrong_direction(runtime, copy)
     before = executable.events_to_wait_for()
-    if executable.last is not None and not executable.last.is_done:
+    if executable.last is not None:
         before.append(executable.last)
     executable.last = stream.enqueue(executable.launch(runtime, stream.gpu).step, "graph launch", before)
+    if stream.gpu.worker.observer is not None:
+        stream.gpu.worker.observer.launched(executable.last, executable.dependents)
     executable.record_events(executable.last)

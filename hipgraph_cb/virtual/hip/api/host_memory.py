@@ -10,6 +10,7 @@ from hipgraph_cb.virtual.hip.native import require, store_int, store_pointer
 from hipgraph_cb.virtual.hip.objects.allocations import RegisteredMemory
 from hipgraph_cb.virtual.hip.objects.capture import forbid_unsafe_call
 from hipgraph_cb.virtual.hip.objects.runtime import HipRuntime
+from hipgraph_cb.virtual.hip.objects.stream import wait_for_workers
 from hipgraph_cb.virtual.memory import OutOfMemory
 
 # Default, portable, mapped, I/O memory, read only; and coarse grained, AMD's own.
@@ -41,7 +42,7 @@ def host_unregister(runtime: HipRuntime, address: int) -> None:
     known = runtime.allocations.registered.get(address)
     if known is None:
         raise CallError(Code.HOST_MEMORY_NOT_REGISTERED)
-    runtime.gate.wait(lambda: all(gpu.worker.is_idle for gpu in runtime.gpus))
+    wait_for_workers(runtime.gate, [gpu.worker for gpu in runtime.gpus])
     del runtime.allocations.registered[address]
     runtime.memory.free(known.device)
 

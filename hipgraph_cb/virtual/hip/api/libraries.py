@@ -13,6 +13,7 @@ from hipgraph_cb.virtual.hip.api.modules import Module, function_handle, load_mo
 from hipgraph_cb.virtual.hip.function_table import HANDLE, INT, POINTER, SIZE, UINT, api
 from hipgraph_cb.virtual.hip.native import load_text, require, static_text, store_int, store_pointer, store_pointers
 from hipgraph_cb.virtual.hip.objects.runtime import HipRuntime
+from hipgraph_cb.virtual.hip.objects.stream import wait_for_workers
 from hipgraph_cb.virtual.mapped_code import read_code
 
 
@@ -77,7 +78,7 @@ def library_load_from_file(runtime: HipRuntime, out: int, path: int, *options: i
 def library_unload(runtime: HipRuntime, handle: int) -> None:
     require(handle, Code.INVALID_HANDLE)
     library = runtime.libraries.pop(handle)
-    runtime.gate.wait(lambda: all(gpu.worker.is_idle for gpu in runtime.gpus))
+    wait_for_workers(runtime.gate, [gpu.worker for gpu in runtime.gpus])
     for kernel in library.kernels.values():
         runtime.kernels.pop(kernel)
     for module in library.modules.values():

@@ -11,6 +11,7 @@ from hipgraph_cb.virtual.hip.native import require, store_int, store_pointer
 from hipgraph_cb.virtual.hip.objects.allocations import DeviceAllocation
 from hipgraph_cb.virtual.hip.objects.capture import forbid_unsafe_call
 from hipgraph_cb.virtual.hip.objects.runtime import HipRuntime
+from hipgraph_cb.virtual.hip.objects.stream import wait_for_workers
 
 _PITCH_ALIGNMENT = 256
 _EXT_FLAGS = (0, 1, 3, 4)  # default, fine-grained, uncached, contiguous
@@ -38,8 +39,7 @@ def _release(runtime: HipRuntime, address: int, allowed: tuple[MemoryType, ...])
     if allocation is None or allocation.kind not in allowed:
         raise CallError(Code.INVALID_VALUE, f"not an allocation: {runtime.memory.describe(address)}")
     forbid_unsafe_call(runtime)
-    worker = runtime.gpus[allocation.ordinal].worker
-    runtime.gate.wait(lambda: worker.is_idle)
+    wait_for_workers(runtime.gate, [runtime.gpus[allocation.ordinal].worker])
     require(runtime.allocations.is_registered(allocation), note="a stream had freed it by the time it got there")
     if allocation.address in runtime.graph_memory:
         runtime.allocations.put_to_sleep(allocation)

@@ -14,6 +14,7 @@ from hipgraph_cb.virtual.hip.native import load_text, require, store_int, store_
 from hipgraph_cb.virtual.hip.objects.gpu import Gpu
 from hipgraph_cb.virtual.hip.objects.kernels import Function
 from hipgraph_cb.virtual.hip.objects.runtime import HipRuntime
+from hipgraph_cb.virtual.hip.objects.stream import wait_for_workers
 from hipgraph_cb.virtual.loader import LoadedModule, load
 from hipgraph_cb.virtual.mapped_code import read_code
 from hipgraph_cb.virtual.memory import OutOfMemory
@@ -82,7 +83,7 @@ def module_load(runtime: HipRuntime, out: int, path: int) -> None:
 def module_unload(runtime: HipRuntime, handle: int) -> None:
     require(handle, Code.INVALID_HANDLE)
     module = runtime.modules.pop(handle)
-    runtime.gate.wait(lambda: module.gpu.worker.is_idle)
+    wait_for_workers(runtime.gate, [module.gpu.worker])
     module.release(runtime)
 
 

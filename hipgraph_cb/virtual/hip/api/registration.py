@@ -21,6 +21,7 @@ from hipgraph_cb.virtual.hip.function_table import HANDLE, INT, POINTER, SIZE, U
 from hipgraph_cb.virtual.hip.native import load_text, require, store_pointer
 from hipgraph_cb.virtual.hip.objects.kernels import Function, make_launch
 from hipgraph_cb.virtual.hip.objects.runtime import HipRuntime
+from hipgraph_cb.virtual.hip.objects.stream import wait_for_workers
 from hipgraph_cb.virtual.hip.objects.submit import submit
 from hipgraph_cb.virtual.mapped_code import read_code, read_mapped
 
@@ -102,8 +103,7 @@ def unregister_fat_binary(runtime: HipRuntime, handle: int) -> None:
         runtime.host_functions.pop(symbol, None)
         runtime.host_variables.pop(symbol, None)
     for module in binary.modules.values():
-        worker = module.gpu.worker
-        runtime.gate.wait(lambda worker=worker: worker.is_idle)  # type: ignore[misc]
+        wait_for_workers(runtime.gate, [module.gpu.worker])
         module.release(runtime)
 
 

@@ -10,7 +10,7 @@ from hipgraph_cb.virtual.hip.native import require, store_int, store_pointer
 from hipgraph_cb.virtual.hip.objects.capture import forbid_unsafe_call
 from hipgraph_cb.virtual.hip.objects.event import Event
 from hipgraph_cb.virtual.hip.objects.runtime import HipRuntime
-from hipgraph_cb.virtual.hip.objects.stream import Stream, tell_failure, wait_for_streams
+from hipgraph_cb.virtual.hip.objects.stream import Stream, note_wait, tell_failure, wait_for_streams
 from hipgraph_cb.virtual.hip.objects.submit import forbid_in_capture
 
 _GREATEST_PRIORITY, _LEAST_PRIORITY = -1, 1
@@ -47,6 +47,7 @@ def stream_destroy(runtime: HipRuntime, handle: int) -> None:
     if stream.capture is not None and stream.capture.origin is stream:
         stream.capture.abandon(runtime)
     runtime.gate.wait(lambda: all(operation.is_done for operation in stream.pending()))
+    note_wait(stream.gpu.worker, stream.pending())
     stream.gpu.streams.discard(stream)
 
 
@@ -72,6 +73,7 @@ def stream_query(runtime: HipRuntime, handle: int) -> int:
     may_wait = not runtime.gate.shared.is_worker()
     if not is_done() and not (may_wait and runtime.gate.wait(is_done, _MOMENT)):
         return Code.NOT_READY
+    note_wait(stream.gpu.worker, stream.pending())
     tell_failure(runtime.gate, stream.group())
     return Code.SUCCESS
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from hipgraph_cb.abi.hip.enums import NodeKind
 from hipgraph_cb.virtual.hip.objects.graph import Graph, Node, Possession, connect, hold, topological_order
-from hipgraph_cb.virtual.hip.objects.work import Copy, CopyBox, Empty, SteppedWork, WaitEvent, Work
+from hipgraph_cb.virtual.hip.objects.work import Copy, CopyBox, Empty, SteppedWork, WaitEvent, Work, run_work
 
 if TYPE_CHECKING:
     from hipgraph_cb.virtual.hip.objects.event import Event
@@ -196,7 +196,7 @@ class Launched:
                     self._waiting.add(index)
                     return
             else:
-                work.run(self._runtime, self._gpu, operation)
+                run_work(work, self._runtime, self._gpu, operation, index)
         self._waiting.clear()
         ready[place] = ready[-1]
         ready.pop()
@@ -206,5 +206,7 @@ class Launched:
                 ready.append(follower)
 
     def _is_over(self, index: int, work: SteppedWork, operation: Operation) -> bool:
+        if self._gpu.worker.observer is not None and index not in self._begun:
+            self._gpu.worker.observer.not_observed(work.label)
         step = self._begun.get(index) or self._begun.setdefault(index, work.begin(self._runtime, self._gpu))
         return step(operation)

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING
 
 from hipgraph_cb.virtual.callbacks import CallError, CallGate
-from hipgraph_cb.virtual.worker import Operation
+from hipgraph_cb.virtual.worker import Operation, Worker
 
 if TYPE_CHECKING:
     from hipgraph_cb.virtual.hip.objects.capture import Capture
@@ -41,16 +41,17 @@ class Stream:
     ) -> Operation:
         """Put work at the end of the stream."""
         after = self.waits if self.last is None else [*self.waits, self.last]
-        ordered = [*ordered_after, *(operation for operation in self._neighbours() if not operation.is_done)]
-        operation = self.gpu.worker.submit(step, label, after, ordered)
+        operation = self.gpu.worker.submit(step, label, after, [*ordered_after, *self._neighbours()])
         self.last = operation
         self.waits = []
         return operation
 
     @property
     def is_idle(self) -> bool:
-        """Nothing is under way that this stream's next operation would have to wait for, and nothing has failed."""
-        return not self.waits and all(operation.is_done for operation in self.pending()) and not self.has_failed
+        """Nothing is under way that this stream's next operation would have to wait for, and nothing has failed; an
+        observed device is never asked how fast it is."""
+        is_over = not self.waits and all(operation.is_done for operation in self.pending()) and not self.has_failed
+        return is_over and self.gpu.worker.observer is None
 
     @property
     def has_failed(self) -> bool:
@@ -85,7 +86,23 @@ def wait_for_streams(gate: CallGate, streams: Iterable[Stream]) -> None:
     operations = [operation for stream in waited for operation in stream.pending() if not operation.is_done]
     if operations:
         gate.wait(lambda: all(operation.is_done for operation in operations))
+    for stream in waited:
+        note_wait(stream.gpu.worker, stream.pending())
     tell_failure(gate, waited)
+
+
+def note_wait(worker: Worker, operations: Iterable[Operation]) -> None:
+    """The program knows that those of these are over that are; another thread may have enqueued more meanwhile."""
+    if worker.observer is not None:
+        worker.observer.waited([operation for operation in operations if operation.is_done])
+
+
+def wait_for_workers(gate: CallGate, workers: Iterable[Worker]) -> None:
+    """Wait until everything that was enqueued on these devices is over; failures are not reported."""
+    for worker in tuple(workers):
+        gate.wait(lambda worker=worker: worker.is_idle)  # type: ignore[misc]
+        if worker.observer is not None:
+            worker.observer.waited_for_all()
 
 
 def tell_failure(gate: CallGate, streams: Iterable[Stream]) -> None:

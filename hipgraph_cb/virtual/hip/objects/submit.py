@@ -9,7 +9,7 @@ from hipgraph_cb.virtual.callbacks import CallError
 from hipgraph_cb.virtual.hip.objects.capture import forbid_legacy_call
 from hipgraph_cb.virtual.hip.objects.runtime import HipRuntime
 from hipgraph_cb.virtual.hip.objects.stream import Stream, wait_for_streams
-from hipgraph_cb.virtual.hip.objects.work import SteppedWork, Work
+from hipgraph_cb.virtual.hip.objects.work import SteppedWork, Work, run_work
 from hipgraph_cb.virtual.worker import Operation
 
 
@@ -26,10 +26,12 @@ def submit(
         return None
     gpu = stream.gpu
     if isinstance(work, SteppedWork):
+        if gpu.worker.observer is not None:
+            gpu.worker.observer.not_observed(work.label)
         return stream.enqueue(_waiting(work.begin(runtime, gpu)), work.label, ordered_after)
 
     def step(operation: Operation) -> bool:
-        work.run(runtime, gpu, operation)
+        run_work(work, runtime, gpu, operation)
         return True
 
     return stream.enqueue(step, work.label, ordered_after)

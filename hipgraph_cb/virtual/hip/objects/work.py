@@ -52,6 +52,15 @@ class SteppedWork:
         raise NotImplementedError("stepped work runs on a worker")
 
 
+def run_work(work: Work, runtime: HipRuntime, gpu: Gpu, operation: Operation, node: int | None = None) -> None:
+    """Run a piece of work of an operation, or a node of the graph that it launches, whoever is told of it."""
+    observer = gpu.worker.observer
+    if observer is None:
+        work.run(runtime, gpu, operation)
+    else:
+        observer.run(work, runtime, gpu, operation, node)
+
+
 @dataclass(frozen=True)
 class Empty:
     """Nothing: a place where edges meet."""
@@ -205,7 +214,8 @@ class RecordEvent:
 
     def run(self, runtime: HipRuntime, gpu: Gpu, operation: Operation | None) -> None:
         with runtime.gate.lock:
-            if self.event.operation is operation:
+            # An observer has to know what an event was behind: there it is over when its graph is.
+            if self.event.operation is operation and gpu.worker.observer is None:
                 self.event.note_time()
 
 

@@ -159,6 +159,8 @@ class _AsyncCopy:
 
     def submit(self) -> None:
         size = sum(row[2] for row in self._rows)
+        if self._worker.observer is not None:
+            self._worker.observer.not_observed("a copy by HSA")
         self._worker.submit(self._run, f"copy of {size} bytes")
 
     def _run(self, operation: Operation) -> bool:

@@ -121,6 +121,8 @@ class Queue:
         if self._operation is not None and not self._operation.is_done:
             return
         if self.is_active and self._candidates():
+            if self.gpu.worker.observer is not None:
+                self.gpu.worker.observer.not_observed("a packet of an HSA queue")
             self._operation = self.gpu.worker.submit(self._step, f"queue {self.structure.hsa_queue.id}")
 
     @property

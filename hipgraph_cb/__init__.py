@@ -47,6 +47,7 @@ if TYPE_CHECKING:
     from hipgraph_cb.opening import load_recording as load_recording
     from hipgraph_cb.opening import open_device as open_device
     from hipgraph_cb.opening import open_devices as open_devices
+    from hipgraph_cb.opening import recorded as recorded
     from hipgraph_cb.recording.command_buffer import CommandBuffer as CommandBuffer
     from hipgraph_cb.recording.dependencies import JoinPolicy as JoinPolicy
     from hipgraph_cb.recording.hazard_policy import HazardPolicy as HazardPolicy
@@ -127,6 +128,7 @@ _HOMES = {
     "infer_format": "hipgraph_cb.code_object.formats",
     "load_recording": "hipgraph_cb.opening",
     "open_device": "hipgraph_cb.opening",
+    "recorded": "hipgraph_cb.opening",
     "open_devices": "hipgraph_cb.opening",
 }
 
@@ -189,6 +191,7 @@ __all__ = [
     "load_recording",
     "open_device",
     "open_devices",
+    "recorded",
 ]
 
 # The recording knows no format by name; here is where the package's own are.

@@ -9,14 +9,15 @@ from __future__ import annotations
 import logging
 import os
 import threading
-from collections.abc import Sequence
-from contextlib import ExitStack
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from hipgraph_cb.errors import FailedPreconditionError, InvalidArgumentError, NotFoundError
-from hipgraph_cb.recording.validation import check_list
+from hipgraph_cb.errors import FailedPreconditionError, InvalidArgumentError, NotFoundError, UnimplementedError
+from hipgraph_cb.files import file_path
+from hipgraph_cb.recording.validation import check_list, text
 
 if TYPE_CHECKING:
     from hipgraph_cb.group.device_group import DeviceGroup
@@ -169,6 +170,41 @@ def load_recording(path: str | os.PathLike[str], device: Device) -> Program:
     return device.program(recording)
 
 
+@contextmanager
+def recorded(path: str | os.PathLike[str], *, label: str | None = None) -> Iterator[None]:
+    """Record what the block does with HIP, whoever does it: hip-python, another library, this package.
+
+    Launches, copies, fills and graphs become one recording, with the dependencies that streams, events, graphs and
+    waits of the program give them, in a capture file. What memory holds when a command first uses it are the contents;
+    what the block copies to the host is expected, in buffers named `read 1`, `read 2`, ..., and so is what memory holds
+    at the end. Work that was enqueued before the block is waited for, and so is that of the block. When the block
+    raises, the file has what was over.
+
+    Args:
+        path: the capture file.
+        label: of the recording; None is the name of the file.
+
+    Raises:
+        UnimplementedError: this process sees real GPUs, or the block does what a recording cannot keep: each such
+            thing is named.
+        FailedPreconditionError: the block launches, copies and fills nothing, or is inside of another one.
+        FileError: the file cannot be written.
+    """
+    from hipgraph_cb.journal.recorded import recorded_block
+    from hipgraph_cb.virtual.install import VirtualRuntime
+
+    file = file_path(path, "recorded")
+    text(label)
+    library = virtual_runtime("hip") if process_choice().is_virtual else None
+    if not isinstance(library, VirtualRuntime):
+        raise UnimplementedError(
+            "recorded: this process sees real GPUs, whose work is not observed",
+            next_step=f"set {VIRTUAL_VARIABLE}={DEFAULT_VIRTUAL_TARGET} before the process starts",
+        )
+    with recorded_block(library, file, label or file.name):
+        yield
+
+
 _lock = threading.Lock()
 _choice: DeviceChoice | None = None
 _runtimes: dict[str, VirtualLibrary] = {}
@@ -208,7 +244,8 @@ def virtual_runtime(backend: str = "hip", settings: VirtualSettings | None = Non
         for runtime in _runtimes.values():
             _check_settings(settings, runtime)
         if backend not in _runtimes:
-            from hipgraph_cb.virtual.install import install, install_hsa
+            from hipgraph_cb.journal.process import observe_process
+            from hipgraph_cb.virtual.install import VirtualRuntime, install, install_hsa
             from hipgraph_cb.virtual.settings import AFTER_FAULT
 
             make = install_hsa if backend == "hsa" else install
@@ -223,6 +260,9 @@ def virtual_runtime(backend: str = "hip", settings: VirtualSettings | None = Non
                     AFTER_FAULT[_runtimes[backend].settings.after_fault],
                 )
             _check_settings(settings, _runtimes[backend])
+            library = _runtimes[backend]
+            if isinstance(library, VirtualRuntime):
+                observe_process(library)
         return _runtimes[backend]
 
 

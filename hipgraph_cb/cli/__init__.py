@@ -16,6 +16,7 @@ from hipgraph_cb.version import __version__
 
 SUBCOMMANDS = {
     "run": "run any program with virtual AMD GPUs: run [options] -- PROGRAM ARGS...",
+    "record": "make a capture file of what any program does on virtual AMD GPUs: record -o FILE -- PROGRAM ARGS...",
     "doctor": "report versions, the HIP library in use, devices and what the virtual device approximates",
     "compile": "build a code object from HIP C++, OpenCL C, plain C or assembly, with the machine's compiler",
     "inspect": "print target, kernels, arguments and resources of a code object, and what is wrong with it; or what a "

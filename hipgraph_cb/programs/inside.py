@@ -7,7 +7,8 @@ import os
 from collections.abc import Callable
 from pathlib import Path
 
-from hipgraph_cb.virtual.install import install_hip, install_hsa, install_rccl, use_library_files
+from hipgraph_cb.journal.process import observe_process
+from hipgraph_cb.virtual.install import VirtualRuntime, install_hip, install_hsa, install_rccl, use_library_files
 from hipgraph_cb.virtual.virtual_library import VirtualLibrary
 
 START_LIBRARY = "libhipgraph_cb_start.so"
@@ -37,6 +38,8 @@ def fill(kind: str, folder: str) -> None:
     libraries[0].machine.show = _show
     start = ctypes.CDLL(str(Path(folder) / START_LIBRARY))
     for library in libraries:
+        if isinstance(library, VirtualRuntime):
+            observe_process(library)
         for address in library.image_addresses:
             start.hipgraph_cb_restore_after_fork(ctypes.c_void_p(address))
 

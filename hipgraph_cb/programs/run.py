@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from hipgraph_cb.files import refused
+from hipgraph_cb.journal.process import JOURNAL_VARIABLE, STRETCH_VARIABLE
 from hipgraph_cb.opening import DEFAULT_VIRTUAL_TARGET, VIRTUAL_VARIABLE, parse_targets
 from hipgraph_cb.programs.inside import START_LIBRARY
 from hipgraph_cb.programs.interpreter import this_interpreter
@@ -31,12 +32,16 @@ class RunOptions:
         seed: chooses the order in which independent work runs.
         trace: a file for a line about each dispatch.
         schedule: the order of a kernel's waves: "in-step" or "random".
+        journal: a folder in which each process notes what it does.
+        stretch: what it notes of that, see `journal.process`.
     """
 
     targets: str | None = None
     seed: int | None = None
     trace: Path | None = None
     schedule: str | None = None
+    journal: Path | None = None
+    stretch: str | None = None
 
     def variables(self) -> dict[str, str]:
         """The variables that the program's processes read."""
@@ -48,6 +53,10 @@ class RunOptions:
             variables[SCHEDULE_VARIABLE] = self.schedule
         if self.trace is not None:
             variables[TRACE_VARIABLE] = str(self.trace.absolute())
+        if self.journal is not None:
+            variables[JOURNAL_VARIABLE] = str(self.journal)
+        if self.stretch is not None:
+            variables[STRETCH_VARIABLE] = self.stretch
         return variables
 
 

@@ -15,6 +15,8 @@ PROGRAM_HEADER = struct.Struct("<IIQQQQQQ")
 """p_type, p_flags, p_offset, p_vaddr, p_paddr, p_filesz, p_memsz, p_align."""
 SECTION_HEADER = struct.Struct("<IIQQQQIIQQ")
 """sh_name, sh_type, sh_flags, sh_addr, sh_offset, sh_size, sh_link, sh_info, sh_addralign, sh_entsize."""
+SECTION_SIZE_OFFSET = 32
+"""Of sh_size in it."""
 SYMBOL = struct.Struct("<IBBHQQ")
 """st_name, st_info, st_other, st_shndx, st_value, st_size."""
 RELOCATION = struct.Struct("<QQq")
@@ -28,7 +30,7 @@ OSABI_AMDGPU_HSA = 64
 
 PT_LOAD, PT_DYNAMIC, PT_NOTE, PT_GNU_STACK = 1, 2, 4, 0x6474E551
 PF_X, PF_W, PF_R = 1, 2, 4
-SHT_NULL, SHT_SYMTAB, SHT_NOBITS = 0, 2, 8
+SHT_NULL, SHT_SYMTAB, SHT_RELA, SHT_NOBITS = 0, 2, 4, 8
 SHF_ALLOC, SHF_COMPRESSED = 0x2, 0x800
 STT_OBJECT, STT_FUNC = 1, 2
 STB_GLOBAL = 1 << 4

@@ -13,7 +13,7 @@ from hipgraph_cb.runtime.device import Device
 from hipgraph_cb.runtime.executable import Executable
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Mapping
 
     import numpy as np
     from numpy.typing import NDArray
@@ -21,6 +21,10 @@ if TYPE_CHECKING:
     from hipgraph_cb.backend.device import BackendDevice
     from hipgraph_cb.code_object.code_object import CodeObject
     from hipgraph_cb.runtime.stream import Stream
+
+
+CONSTANT_ALIGNMENT = 64
+"""Bytes; more than any type wants."""
 
 
 def buffer_to_be(size: int, label: str | None) -> str:
@@ -74,6 +78,12 @@ class OwnedBuffer(Buffer):
         self._settle(stream)
         self._copy(self._address + offset, host, handle, to_host=True)
 
+    def _write_now(self, data: bytes) -> None:
+        """Write all of it, while nothing that runs can use it yet."""
+        from hipgraph_cb.runtime.buffer import host_bytes
+
+        self._copy(self._address, host_bytes(data, "write"), self.held("write"), to_host=False)
+
     @abstractmethod
     def _copy(self, address: int, host: NDArray[np.uint8], keep: Handle, to_host: bool) -> None:
         """Copy between host memory and the device address; `keep` keeps it alive until this returns."""
@@ -104,17 +114,50 @@ class OwnedExecutable(Executable):
         super().__init__(device, verified, label)
         self.handles = None
 
-    def _load_modules(self, load: Callable[[CodeObject], Handle]) -> None:
-        """Load every module; where one cannot be, none is."""
+    def _load_modules(self) -> None:
+        """Load every module, and give its variables the constants; where something fails, nothing stays loaded."""
         handles: list[Handle] = []
+        memory, addresses = self._placed_constants()
         try:
             for module in self.verified.modules:
-                handles.append(load(module))
+                handles.append(self._load_module(module, memory, addresses))
+            self.handles = tuple(handles)
+            for name, value in self.verified.constants.items():
+                if name in self.verified.globals:
+                    self._global(name)._write_now(value)
         except BaseException:
-            for handle in reversed(handles):
+            self.handles = None
+            for handle in (*reversed(handles), *(() if memory is None else (memory,))):
                 handle.release()
             raise
-        self.handles = tuple(handles)
+
+    def _placed_constants(self) -> tuple[Handle | None, dict[str, int]]:
+        """Memory with the values of the symbols that are undefined, and their addresses in it."""
+        addresses: dict[str, int] = {}
+        image = bytearray()
+        for name in self.verified.undefined:
+            addresses[name] = len(image)
+            value = self.verified.constants[name]
+            image += value.ljust(-(-len(value) // CONSTANT_ALIGNMENT) * CONSTANT_ALIGNMENT, b"\0")
+        if not image:
+            return None, addresses
+        buffer = self._new_buffer(len(image), f"constants of {self.describe()}")
+        try:
+            buffer._write_now(bytes(image))
+        except BaseException:
+            buffer.close()
+            raise
+        return buffer.handle, {name: buffer.bound_address + offset for name, offset in addresses.items()}
+
+    @abstractmethod
+    def _load_module(self, module: CodeObject, keep: Handle | None, addresses: Mapping[str, int]) -> Handle:
+        """Load one module, whose undefined symbols have these addresses in memory that its handle keeps."""
+
+    @abstractmethod
+    def _new_buffer(self, size: int, label: str) -> OwnedBuffer: ...
+
+    @abstractmethod
+    def _global(self, name: str) -> OwnedBuffer: ...
 
     def held(self, action: str = "executable") -> tuple[Handle, ...]:
         """The handles, for as long as the code is used. Raises FailedPreconditionError where it is closed."""

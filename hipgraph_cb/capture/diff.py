@@ -214,7 +214,14 @@ class _Comparer:
                 self.result.executables += self._changed_code(entry, other)
 
     def _changed_code(self, before: ExecutableEntry, after: ExecutableEntry) -> Iterator[str]:
-        yield f"{after.name}: other code, {before.content_hash[:16]} -> {after.content_hash[:16]}"
+        old_values, new_values = before.verified.constants, after.verified.constants
+        for name in sorted(old_values.keys() | new_values.keys()):
+            values = [each[name].hex() if name in each else "none" for each in (old_values, new_values)]
+            if values[0] != values[1]:
+                yield f"{after.name}: constant {name}, {values[0]} -> {values[1]}"
+        if before.verified.source_hash == after.verified.source_hash:
+            return
+        yield f"{after.name}: other code, {before.verified.source_hash[:16]} -> {after.verified.source_hash[:16]}"
         if before.verified.target != after.verified.target:
             yield f"  target: {before.verified.target} -> {after.verified.target}"
         for kernel in _kernels(self._before.recording, before.id):

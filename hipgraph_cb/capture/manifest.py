@@ -10,8 +10,9 @@ from typing import Any, TypeVar
 from hipgraph_cb.capture.blobs import Blobs
 from hipgraph_cb.capture.capture import Capture
 from hipgraph_cb.capture.commands import LARGEST_ID, LATER, read_command, write_command
-from hipgraph_cb.capture.document import dump, fields, inside, items, number, optional, parse, text, tuple_of
+from hipgraph_cb.capture.document import dump, fields, inside, items, number, octets, optional, parse, text, tuple_of
 from hipgraph_cb.capture.manifest_memory import memory_rows, read_memory
+from hipgraph_cb.code_object.constants import with_constants
 from hipgraph_cb.code_object.verify import VerifiedExecutable, verify
 from hipgraph_cb.code_object.wrapper import is_wrapper
 from hipgraph_cb.errors import HipGraphError, IncompatibleError, InvalidArgumentError, UnimplementedError
@@ -42,6 +43,8 @@ STEPS_PER_BYTE = 4
 _BODY = ("label", "binding_capacity", "commands", "layer_starts", "dependencies", "groups")
 _BODIES = {1: _BODY, 2: (*_BODY, "slot_names")}
 _RESOURCES = ("buffers", "executables", "events", "recordings")
+_CONSTANTS = "constants"
+"""There only where an executable has some."""
 _FUNCTIONS = "functions"
 """There only where functions of the host are called: whoever makes a program has to give them."""
 
@@ -87,7 +90,8 @@ def _check_as_loaded(recording: Recording, size: int) -> None:
 
 
 def _verified_again(entry: ExecutableEntry) -> VerifiedExecutable:
-    return verify(entry.verified.source, entry.verified.target)
+    verified = entry.verified
+    return with_constants(verify(verified.source, verified.target), verified.constants)
 
 
 def _most_steps(size: int) -> int:
@@ -130,8 +134,14 @@ def _write_buffer(entry: BufferEntry) -> dict[str, Any]:
 
 
 def _write_executable(entry: ExecutableEntry, blobs: Blobs) -> dict[str, Any]:
-    digest = blobs.add(entry.verified.source)
-    return {"id": entry.id, "label": entry.label, "code": digest, "target": str(entry.verified.target)}
+    verified = entry.verified
+    digest = blobs.add(verified.source)
+    row: dict[str, Any] = {"id": entry.id, "label": entry.label, "code": digest, "target": str(verified.target)}
+    if verified.constants:
+        row[_CONSTANTS] = [
+            {"name": name, "value": verified.constants[name].hex()} for name in sorted(verified.constants)
+        ]
+    return row
 
 
 def _write_recording(entry: RecordingEntry, blobs: Blobs) -> dict[str, Any]:
@@ -232,7 +242,7 @@ def _read_resources(values: list[Any], blobs: Blobs, version: int) -> ResourceTa
     table = ResourceTable(
         buffers=_by_id("buffers", _read_rows("buffers", buffers, lambda row: _read_buffer(row, version))),
         executables=_by_id(
-            "executables", _read_rows("executables", executables, lambda row: _read_executable(row, verified))
+            "executables", _read_rows("executables", executables, lambda row: _read_executable(row, verified, version))
         ),
         events=_by_id("events", _read_rows("events", events, _read_event)),
         functions=_by_id(_FUNCTIONS, _read_rows(_FUNCTIONS, functions, _read_function)),
@@ -305,16 +315,29 @@ class _Verified:
         return known
 
 
-def _read_executable(row: Any, code_objects: _Verified) -> ExecutableEntry:
-    id, label, code, target = fields(row, "id", "label", "code", "target")
+def _read_executable(row: Any, code_objects: _Verified, version: int) -> ExecutableEntry:
+    names = ["id", "label", "code", "target"]
+    has_constants = version >= LATER and isinstance(row, dict) and _CONSTANTS in row
+    id, label, code, target, *constants = fields(row, *names, *([_CONSTANTS] if has_constants else []))
     verified = code_objects.get(code, target)
-    if verified.content_hash != code or str(verified.target) != target:
+    if verified.source_hash != code or str(verified.target) != target:
         raise InvalidArgumentError(
             "the manifest says another target or content than the code object",
             found=f"{target!r}, {code}"[:160],
-            allowed=f"{str(verified.target)!r}, {verified.content_hash}",
+            allowed=f"{str(verified.target)!r}, {verified.source_hash}",
         )
-    return ExecutableEntry(_id(id), optional(text, label), code, verified)
+    verified = with_constants(verified, _read_constants(constants[0]) if constants else None)
+    return ExecutableEntry(_id(id), optional(text, label), verified.content_hash, verified)
+
+
+def _read_constants(value: Any) -> dict[str, bytes]:
+    pairs = [fields(row, "name", "value") for row in items(value)]
+    constants = {text(name): octets(data) for name, data in pairs}
+    if not pairs or list(constants) != sorted(constants) or len(constants) != len(pairs):
+        raise InvalidArgumentError(
+            "the constants of an executable are not in order, each once, or there are none", found=str(pairs[:8])[:200]
+        )
+    return constants
 
 
 def _read_recording(

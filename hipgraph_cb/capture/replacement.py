@@ -6,6 +6,7 @@ import difflib
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from hipgraph_cb.code_object.constants import with_constants
 from hipgraph_cb.code_object.kernel_args import KernargLayout
 from hipgraph_cb.errors import InvalidArgumentError, NotFoundError
 from hipgraph_cb.recording.commands import Command, Dispatch, DispatchIndirect
@@ -13,6 +14,8 @@ from hipgraph_cb.recording.recording import Recording, with_commands, with_resou
 from hipgraph_cb.recording.resources import ExecutableEntry, RecordingEntry
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from hipgraph_cb.code_object.verify import VerifiedExecutable, VerifiedExport
 
 
@@ -34,6 +37,7 @@ def with_kernel(
     if kernel not in dispatched:
         names = ", ".join(sorted(dispatched))
         raise NotFoundError(f"the recording dispatches no kernel {kernel!r}", allowed=names or "it dispatches none")
+    verified = with_constants(verified, _constants(kernel, dispatched[kernel]))
     new = verified.export(kernel)
     lines: list[str] = []
     for entry in dispatched[kernel]:
@@ -44,6 +48,17 @@ def with_kernel(
     ids = {*table.buffers, *table.executables, *table.events, *table.recordings}
     added = ExecutableEntry(max(ids) + 1, label, verified.content_hash, verified)
     return _replaced(recording, kernel, added), lines
+
+
+def _constants(kernel: str, entries: list[ExecutableEntry]) -> Mapping[str, bytes]:
+    """The constants that the kernel was recorded with, which the other code object gets too."""
+    first, *others = (entry.verified.constants for entry in entries)
+    if any(other != first for other in others):
+        raise InvalidArgumentError(
+            f"the recording has kernel {kernel!r} with several sets of constants",
+            found=", ".join(entry.name for entry in entries)[:200],
+        )
+    return first
 
 
 def _kernels(recording: Recording) -> dict[str, list[ExecutableEntry]]:

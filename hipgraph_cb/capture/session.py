@@ -21,9 +21,11 @@ if TYPE_CHECKING:
     from hipgraph_cb.recording.outputs import Check
     from hipgraph_cb.recording.profile import Profile
     from hipgraph_cb.recording.recording import Recording
+    from hipgraph_cb.recording.resources import ExecutableEntry
     from hipgraph_cb.recording.slot_uses import SlotUse
     from hipgraph_cb.runtime.buffer import Buffer
     from hipgraph_cb.runtime.device import Device
+    from hipgraph_cb.runtime.executable import Executable
     from hipgraph_cb.runtime.program import Program
 
 CHUNK = 1 << 24
@@ -43,7 +45,7 @@ def bind(recording: Recording, device: Device) -> Recording:
     bound: dict[int, Any] = {}
     try:
         for executable in resources.executables.values():
-            bound[executable.id] = device.load(executable.verified.source, executable.label)
+            bound[executable.id] = _load(device, executable)
         for buffer in resources.buffers.values():
             if buffer.memory == TRANSIENT:
                 continue  # a program has its own
@@ -55,6 +57,10 @@ def bind(recording: Recording, device: Device) -> Recording:
         _close(bound)
         raise
     return with_resources(recording, replace(resources, bound=bound))
+
+
+def _load(device: Device, entry: ExecutableEntry) -> Executable:
+    return device.load(entry.verified.source, entry.label, constants=entry.verified.constants)
 
 
 def fill(recording: Recording, contents: Mapping[Key, bytes]) -> None:

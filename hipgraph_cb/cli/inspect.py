@@ -205,6 +205,7 @@ def describe(executable: VerifiedExecutable) -> dict[str, Any]:
         "refused": {name: str(error) for name, error in executable.refused.items()},
         "undescribed": list(executable.undescribed),
         "globals": {name: symbol.size for name, symbol in executable.globals.items()},
+        "undefined": list(executable.undefined),
         "debug_info": _debug_info(executable.code_object.debug_info),
         "source_files": {file.path: len(file.content) for file in executable.source_files},
     }
@@ -267,6 +268,7 @@ def as_text(file: Path, facts: dict[str, Any]) -> str:
     if facts["debug_info"]["problem"]:
         lines += [f"  {line}" for line in facts["debug_info"]["problem"].splitlines()]
     lines += [f"global {visible(name)}: {size} bytes" for name, size in facts["globals"].items()]
+    lines += [f"undefined {visible(name)}: needs a constant when it is loaded" for name in facts["undefined"]]
     lines += [f"source file {visible(path)}: {size} bytes" for path, size in facts["source_files"].items()]
     return "\n".join(lines) + "\n"
 

@@ -50,6 +50,7 @@ def describe_capture(file: Path) -> dict[str, Any]:
                 "target": str(entry.verified.target),
                 "sha256": entry.content_hash,
                 "kernels": len(entry.verified.exports),
+                "constants": {name: value.hex() for name, value in entry.verified.constants.items()},
             }
             for entry in recording.resources.executables.values()
         ],
@@ -100,6 +101,7 @@ def capture_text(facts: dict[str, Any]) -> str:
         kernels = _counted(row["kernels"], "kernel")
         name = _name("code object", row["id"], row["label"])
         lines.append(f"{name}: {row['target']}, {kernels}, sha256 {row['sha256'][:16]}")
+        lines += [f"  constant {visible(constant)} = {value}" for constant, value in row["constants"].items()]
     return "\n".join(lines)
 
 

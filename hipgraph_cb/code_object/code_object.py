@@ -7,6 +7,7 @@ file drives an allocation.
 from __future__ import annotations
 
 import struct
+from collections.abc import Iterator
 from typing import NamedTuple
 
 from hipgraph_cb.abi import elf
@@ -124,6 +125,25 @@ class CodeObject:
     def relocations(self) -> tuple[Relocation, ...]:
         """The dynamic relocations (DT_RELA)."""
         return dynamic_relocations(self, self.dynamic)
+
+    @cached_property
+    def undefined(self) -> dict[str, list[Relocation]]:
+        """The symbols that it leaves undefined, each with the relocations that want its address."""
+        found: dict[str, list[Relocation]] = {}
+        table = self.symbol_table
+        for relocation in self.relocations:
+            symbol = table[relocation.symbol] if 0 < relocation.symbol < len(table) else None
+            if symbol is not None and not symbol.section and symbol.name:
+                found.setdefault(symbol.name, []).append(relocation)
+        return found
+
+    def section_headers(self) -> Iterator[tuple[int, tuple[int, ...]]]:
+        """The section headers, each with its offset in the file; none where they were stripped."""
+        (table,) = struct.unpack_from("<Q", self.data, 40)
+        stride, count = struct.unpack_from("<HH", self.data, 58)
+        if table and stride == elf.SECTION_HEADER.size:
+            for place in range(table, table + count * stride, stride):
+                yield place, elf.SECTION_HEADER.unpack_from(self.data, place)
 
     @cached_property
     def dynamic(self) -> dict[int, int]:

@@ -127,7 +127,7 @@ class VerifiedExport:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class VerifiedExecutable:
-    """A code object that was found sound, or those of a wrapper. Two are equal when their bytes are.
+    """A code object that was found sound, or those of a wrapper. Two are equal when their bytes and constants are.
 
     Attributes:
         code_object: the first, and nearly always the only one.
@@ -138,6 +138,7 @@ class VerifiedExecutable:
         wrapper: the bytes of the AMD1 or HIP1 wrapper, which belongs to what the executable is.
         others: the code objects of the wrapper's other modules.
         states_target: whether the metadata names a target; under a wrapper it need not.
+        constants: the bytes that variables get when it is loaded, by name; see `constants.with_constants`.
     """
 
     code_object: CodeObject
@@ -148,6 +149,7 @@ class VerifiedExecutable:
     wrapper: bytes | None = None
     others: tuple[CodeObject, ...] = ()
     states_target: bool = True
+    constants: Mapping[str, bytes] = field(default_factory=dict)
 
     @property
     def data(self) -> bytes:
@@ -186,9 +188,22 @@ class VerifiedExecutable:
         return self.code_object.code_object_version
 
     @cached_property
-    def content_hash(self) -> str:
+    def source_hash(self) -> str:
         """SHA-256 of `source`, in hexadecimal."""
         return hashlib.sha256(self.source).hexdigest()
+
+    @cached_property
+    def content_hash(self) -> str:
+        """What makes it this executable: `source_hash`, or a SHA-256 of that and the constants where there are any."""
+        if not self.constants:
+            return self.source_hash
+        pairs = (f"{len(name)}:{name}={value.hex()};" for name, value in sorted(self.constants.items()))
+        return hashlib.sha256("".join([self.source_hash, *pairs]).encode("utf-8", "surrogatepass")).hexdigest()
+
+    @cached_property
+    def undefined(self) -> tuple[str, ...]:
+        """The symbols that it leaves undefined; each needs a constant."""
+        return tuple(sorted({name for module in self.modules for name in module.undefined}))
 
     @cached_property
     def globals(self) -> Mapping[str, Symbol]:
@@ -253,7 +268,9 @@ class VerifiedExecutable:
         )
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, VerifiedExecutable) and self.source == other.source
+        return (
+            isinstance(other, VerifiedExecutable) and self.source == other.source and self.constants == other.constants
+        )
 
     def __hash__(self) -> int:
         return hash(self.source)

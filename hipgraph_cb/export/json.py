@@ -18,6 +18,7 @@ from hipgraph_cb.recording.validation import integer
 
 if TYPE_CHECKING:
     from hipgraph_cb.recording.recording import Recording
+    from hipgraph_cb.recording.resources import ExecutableEntry
 
 JSON_FORMAT = "hipgraph_cb recording"
 VERSION = 1
@@ -40,15 +41,7 @@ def as_object(recording: Recording) -> dict[str, Any]:
         "label": recording.label,
         "binding_capacity": recording.binding_capacity,
         "buffers": [entry._asdict() for entry in resources.buffers.values()],
-        "executables": [
-            {
-                "id": entry.id,
-                "label": entry.label,
-                "sha256": entry.content_hash,
-                "origins": dict(entry.verified.origins),
-            }
-            for entry in resources.executables.values()
-        ],
+        "executables": [_executable(entry) for entry in resources.executables.values()],
         "events": [entry._asdict() for entry in resources.events.values()],
         "recordings": [
             {"id": entry.id, "label": entry.label, "recording": as_object(entry.recording)}
@@ -61,6 +54,13 @@ def as_object(recording: Recording) -> dict[str, Any]:
         "groups": [group._asdict() for group in recording.groups],
         "slot_names": {str(slot): name for slot, name in recording.slot_names.items()},
     }
+
+
+def _executable(entry: ExecutableEntry) -> dict[str, Any]:
+    """Constants are in hexadecimal; "origins" says where kernels come from, as far as a wrapper knows it."""
+    constants = {name: value.hex() for name, value in entry.verified.constants.items()}
+    facts = {"id": entry.id, "label": entry.label, "sha256": entry.content_hash}
+    return {**facts, "origins": dict(entry.verified.origins), "constants": constants}
 
 
 def _command(recording: Recording, command: Command) -> dict[str, Any]:

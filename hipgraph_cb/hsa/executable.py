@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from hipgraph_cb.abi.hsa.attributes import SymbolInfo, SymbolKind
@@ -11,10 +12,13 @@ from hipgraph_cb.backend.lifetime import Handle
 from hipgraph_cb.backend.owned import OwnedExecutable
 from hipgraph_cb.errors import HsaError
 from hipgraph_cb.hsa.functions import BOOL, U32, U64
-from hipgraph_cb.hsa.loader import CodeRange, code_ranges
-from hipgraph_cb.hsa.memory import HsaBuffer
+from hipgraph_cb.hsa.loader import code_ranges
+from hipgraph_cb.hsa.memory import HsaBuffer, new_buffer
+from hipgraph_cb.runtime.loaded_code import CodeRange, KernelFacts
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from hipgraph_cb.code_object.code_object import CodeObject
     from hipgraph_cb.code_object.kernel_args import KernargLayout
     from hipgraph_cb.code_object.verify import VerifiedExecutable, VerifiedExport
@@ -42,17 +46,25 @@ class HsaExecutable(OwnedExecutable):
 
     def __init__(self, device: HsaDevice, verified: VerifiedExecutable, label: str | None) -> None:
         super().__init__(device, verified, label)
-        self._load_modules(self._load)
+        self._load_modules()
         self._kernels: dict[str, KernelCode] = {}
 
-    def _load(self, module: CodeObject) -> Handle:
-        return load_code(self._device.api, self._device.agent, module.data, self.describe())
+    def _load_module(self, module: CodeObject, keep: Handle | None, addresses: Mapping[str, int]) -> Handle:
+        defined = {name: addresses[name] for name in module.undefined}
+        return load_code(self._device.api, self._device.agent, module.data, self.describe(), keep, defined)
+
+    def _new_buffer(self, size: int, label: str) -> HsaBuffer:
+        return new_buffer(self._device, size, label)
 
     @property
     def code_ranges(self) -> tuple[CodeRange, ...]:
-        """Where the loader put the code object in device memory."""
+        """Where the loader put each code object in device memory."""
         api, modules = self._device.api, self.held("code_ranges")
         return tuple(each for module in modules for each in code_ranges(api, module.native))
+
+    def _facts(self, export: str) -> KernelFacts:
+        kernel = self.kernel(export)
+        return KernelFacts(kernel.private_segment_size, kernel.group_segment_size, kernel.object)
 
     def kernel(self, export: str) -> KernelCode:
         """What packets need to know of a kernel, asked for once."""
@@ -109,16 +121,31 @@ def find_kernel(api: HsaApi, agent: Agent, executable: int, export: VerifiedExpo
     )
 
 
-def load_code(api: HsaApi, agent: Agent, data: bytes, where: str) -> Handle:
-    """Load and freeze a code object. The runtime may read its bytes for as long as the executable lives."""
+def load_code(
+    api: HsaApi,
+    agent: Agent,
+    data: bytes,
+    where: str,
+    keep: Handle | None = None,
+    defined: Mapping[str, int] = MappingProxyType({}),
+) -> Handle:
+    """Load and freeze a code object. The runtime may read its bytes for as long as the executable lives.
+
+    Args:
+        keep: what has to live as long.
+        defined: the addresses of symbols that the code object leaves undefined.
+    """
     native = api.read(
         "hsa_code_object_reader_create_from_memory", ctypes.c_char_p(data), len(data), kind=U64, where=where
     )
     reader = Handle(api, native, "hsa_code_object_reader_destroy", keep=data)
     try:
         native = api.read("hsa_executable_create_alt", agent.profile, agent.rounding, None, kind=U64, where=where)
-        executable = Handle(api, native, "hsa_executable_destroy", keep=data)
+        executable = Handle(api, native, "hsa_executable_destroy", keep=(data, keep))
         try:
+            for name, address in defined.items():
+                symbol = native, agent.handle, name.encode(), address
+                api.call("hsa_executable_agent_global_variable_define", *symbol, where=where)
             api.call(
                 "hsa_executable_load_agent_code_object", native, agent.handle, reader.native, None, None, where=where
             )

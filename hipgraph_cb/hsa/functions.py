@@ -75,6 +75,7 @@ FUNCTIONS: dict[str, Function] = {
     "hsa_code_object_reader_create_from_memory": Function((c_char_p, c_size_t, c_void_p)),
     "hsa_code_object_reader_destroy": Function((c_uint64,)),
     "hsa_executable_create_alt": Function((c_int, c_int, c_char_p, c_void_p)),
+    "hsa_executable_agent_global_variable_define": Function((c_uint64, c_uint64, c_char_p, c_uint64)),
     "hsa_executable_load_agent_code_object": Function((c_uint64, c_uint64, c_uint64, c_char_p, c_void_p)),
     "hsa_executable_freeze": Function((c_uint64, c_char_p)),
     "hsa_executable_destroy": Function((c_uint64,)),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ctypes
-from typing import NamedTuple
+from typing import Any
 
 from hipgraph_cb.abi.hsa.attributes import Extension, LoadedCodeObjectInfo
 from hipgraph_cb.abi.hsa.status import Status
@@ -11,13 +11,7 @@ from hipgraph_cb.abi.hsa.structures import LOADER_PREFIX, LoaderTable
 from hipgraph_cb.errors import UnavailableError
 from hipgraph_cb.hsa.api import HsaApi
 from hipgraph_cb.hsa.functions import U64, IterateLoadedCodeObjects, LoadedCodeObjectCallback, LoadedCodeObjectGetInfo
-
-
-class CodeRange(NamedTuple):
-    """Bytes of device memory that hold a loaded code object."""
-
-    address: int
-    size: int
+from hipgraph_cb.runtime.loaded_code import CodeRange
 
 
 def code_ranges(api: HsaApi, executable: int) -> tuple[CodeRange, ...]:
@@ -40,13 +34,17 @@ def code_ranges(api: HsaApi, executable: int) -> tuple[CodeRange, ...]:
 
     _check(api, "executable_iterate_loaded_code_objects", iterate(executable, LoadedCodeObjectCallback(note), None))
 
-    def info(loaded: int, attribute: LoadedCodeObjectInfo) -> int:
-        value = U64()
+    def info(loaded: int, attribute: LoadedCodeObjectInfo, kind: type[Any] = U64) -> int:
+        value = kind()
         _check(api, "loaded_code_object_get_info", get_info(loaded, attribute, ctypes.addressof(value)))
-        return value.value
+        return int(value.value)
 
     return tuple(
-        CodeRange(info(loaded, LoadedCodeObjectInfo.LOAD_BASE), info(loaded, LoadedCodeObjectInfo.LOAD_SIZE))
+        CodeRange(
+            info(loaded, LoadedCodeObjectInfo.LOAD_BASE),
+            info(loaded, LoadedCodeObjectInfo.LOAD_SIZE),
+            info(loaded, LoadedCodeObjectInfo.LOAD_DELTA, ctypes.c_int64),
+        )
         for loaded in found
     )
 

@@ -179,11 +179,24 @@ class Device(ArrayCreation):
 
         return support(source, self.isas)
 
-    def load(self, source: str | os.PathLike[str] | bytes, label: str | None = None) -> Executable:
-        """Verify a code object for this device and load it. `source` is a path or the bytes.
+    def load(
+        self,
+        source: str | os.PathLike[str] | bytes,
+        label: str | None = None,
+        *,
+        constants: Mapping[str, Any] | None = None,
+    ) -> Executable:
+        """Verify a code object for this device and load it.
+
+        Args:
+            source: a path or the bytes.
+            constants: values for its variables, by name, which they have before the first launch. A number takes the
+                variable's size; a symbol that the code object leaves undefined needs a value, of bytes or numpy's.
 
         Raises:
             MissingFileError: there is no such file.
+            NotFoundError, InvalidArgumentError, FailedPreconditionError: a constant that the code object does not have,
+                that has another size, or that is missing.
             HipGraphError: malformed, or not for this device; see `executable.verify.verify`.
         """
         self._check_open("load")
@@ -191,9 +204,10 @@ class Device(ArrayCreation):
         data, label = code_object_bytes(source, label)
         from dataclasses import replace
 
+        from hipgraph_cb.code_object.constants import with_constants
         from hipgraph_cb.code_object.verify import verify
 
-        verified = verify(data, target=self.target, limits=self.limits)
+        verified = with_constants(verify(data, target=self.target, limits=self.limits), constants)
         with self._in_call("load"):
             # What else the file holds is not kept.
             return self._load(replace(verified, container=None), label)
@@ -206,6 +220,7 @@ class Device(ArrayCreation):
         options: Sequence[str] = (),
         debug: bool = True,
         label: str | None = None,
+        constants: Mapping[str, Any] | None = None,
     ) -> Executable:
         """Compile a kernel source for this device with the machine's compiler, and load it.
 
@@ -217,7 +232,7 @@ class Device(ArrayCreation):
         data = compile(source, target=self.target, language=language, options=options, debug=debug)
         if label is None and not (language is not None and isinstance(source, str)):
             label = file_path(source, "compile").name
-        return self.load(data, label)
+        return self.load(data, label, constants=constants)
 
     def command_buffer(
         self,

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from abc import abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 from weakref import WeakValueDictionary
 
 from hipgraph_cb.closest import did_you_mean, listed
 from hipgraph_cb.errors import InvalidArgumentError, NotFoundError, OutOfRangeError, UnimplementedError
 from hipgraph_cb.runtime.buffer import BufferView, byte_count
+from hipgraph_cb.runtime.loaded_code import descriptor_of
 from hipgraph_cb.runtime.resource import Resource
 
 if TYPE_CHECKING:
@@ -21,6 +23,7 @@ if TYPE_CHECKING:
     from hipgraph_cb.runtime.buffer import Buffer
     from hipgraph_cb.runtime.device import Device
     from hipgraph_cb.runtime.launch import Launch
+    from hipgraph_cb.runtime.loaded_code import CodeRange, DispatchDescriptor, KernelFacts
 
 
 class Export:
@@ -88,6 +91,15 @@ class Export:
             self.name, math.prod(size), byte_count(dynamic_lds, "occupancy", "dynamic_lds")
         )
 
+    def dispatch_descriptor(self) -> DispatchDescriptor:
+        """What every launch of this kernel on this device states.
+
+        Raises:
+            FailedPreconditionError: the executable is closed.
+        """
+        self.executable._check_open("dispatch_descriptor")
+        return descriptor_of(self.verified, self.executable._facts(self.name))
+
     def __call__(
         self,
         workgroup_count: int | Sequence[int],
@@ -107,8 +119,15 @@ class Export:
         return f"<kernel {self.name} of {self.executable.describe()}>"
 
 
+_PROFILE_IDS = itertools.count(1)
+
+
 class Executable(Resource):
-    """A verified code object, loaded on a device: `executable[name]` is a kernel, iterating gives the names."""
+    """A verified code object, loaded on a device: `executable[name]` is a kernel, iterating gives the names.
+
+    Attributes:
+        profile_id: a number by which tools can tell it from every other executable of this process, closed ones too.
+    """
 
     kind = "executable"
 
@@ -116,6 +135,7 @@ class Executable(Resource):
         self._device = device
         self._verified = verified
         self.label = label
+        self.profile_id: int = next(_PROFILE_IDS)
         self._exports: WeakValueDictionary[str, Export] = WeakValueDictionary()  # they hold the executable
 
     @property
@@ -127,6 +147,11 @@ class Executable(Resource):
     def verified(self) -> VerifiedExecutable:
         """What verification found: exports, refused kernels, globals."""
         return self._verified
+
+    @property
+    def constants(self) -> Mapping[str, bytes]:
+        """The values that its variables had when it was loaded, of those that were given one."""
+        return self._verified.constants
 
     @property
     def target(self) -> TargetId:
@@ -202,6 +227,25 @@ class Executable(Resource):
             allowed=self._listed(),
             next_step=did_you_mean(name, self._verified.exports),
         )
+
+    @property
+    def code_ranges(self) -> tuple[CodeRange, ...]:
+        """Where the loader put each code object of it in device memory.
+
+        Raises:
+            UnimplementedError: the backend has no call that says it; HSA has.
+            HsaError: the loader extension is missing or refuses.
+            FailedPreconditionError: it is closed.
+        """
+        self._check_open("code_ranges")
+        raise UnimplementedError(
+            f"code_ranges: the {self._device.backend} backend has no call that says where code is loaded",
+            where=self.describe(),
+            next_step="open the device with backend='hsa'",
+        )
+
+    @abstractmethod
+    def _facts(self, export: str) -> KernelFacts: ...
 
     def _occupancy(self, export: str, workgroup_size: int, dynamic_lds: int) -> int:
         raise UnimplementedError(

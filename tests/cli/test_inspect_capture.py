@@ -55,7 +55,9 @@ def test_the_same_facts_are_json(capture, capsys):
         {"index": 0, "name": "n", "type": "u32", "least_bytes": None, "commands": 1},
         {"index": 1, "name": None, "type": None, "least_bytes": 80, "commands": 1},
     ]
-    assert facts["code_objects"] == [{"id": 2, "label": "code", "target": "gfx942", "sha256": hash, "kernels": 1}]
+    assert facts["code_objects"] == [
+        {"id": 2, "label": "code", "target": "gfx942", "sha256": hash, "kernels": 1, "constants": {}}
+    ]
 
 
 def test_a_broken_capture_is_not_sound(capture, capsys):

@@ -50,7 +50,12 @@ def made_and_released(backend, count, failed):
 ALL_SCENARIOS = pytest.mark.parametrize("name", SCENARIOS)
 
 
-RESULTS = {"every verb": [0] * 8 + [1] * 8, "parts and events": [0, 1, 0, 0, 3, 3, 3, 3] + [0] * 8, "changes": [6] * 4}
+RESULTS = {
+    "every verb": [0] * 8 + [1] * 8,
+    "parts and events": [0, 1, 0, 0, 3, 3, 3, 3] + [0] * 8,
+    "changes": [6] * 4,
+    "constants": [3 * int.from_bytes(bytes(range(start, start + 4)), "little") + 5 for start in range(0, 16, 4)],
+}
 
 
 @ALL_SCENARIOS
@@ -77,6 +82,7 @@ def test_the_scenarios_make_everything_that_is_to_be_released(device, runtime, o
         pytest.param("parts and events", True, marks=pytest.mark.long),
         ("changes", False),
         pytest.param("changes", True, marks=pytest.mark.long),
+        ("constants", True),
     ],
 )
 def test_any_failed_call_leaves_nothing_behind(

@@ -24,7 +24,13 @@ def test_the_whole_object_of_a_small_recording():
             {"id": 3, "size": 64, "label": None, "memory": "device"},
         ],
         "executables": [
-            {"id": 2, "label": None, "sha256": recording.resources.executables[2].content_hash, "origins": {}}
+            {
+                "id": 2,
+                "label": None,
+                "sha256": recording.resources.executables[2].content_hash,
+                "origins": {},
+                "constants": {},
+            }
         ],
         "events": [],
         "recordings": [],

@@ -36,7 +36,7 @@ GIVES_BACK = {
 
 def out_values(name):
     """How many values hip-python returns beside the code."""
-    if name in ("hipGraphInstantiate", "hipMemGetAddressRange"):
+    if name in ("hipGraphInstantiate", "hipMemGetAddressRange", "hipModuleGetGlobal"):
         return 3 if name == "hipGraphInstantiate" else 2
     single = {*MAKES, "hipEventElapsedTime", "hipModuleGetFunction"}
     single.add("hipModuleOccupancyMaxActiveBlocksPerMultiprocessor")
@@ -62,6 +62,7 @@ class CountingHip(dict):
         self.busy = False
         self.device = 0
         self._memory = {}
+        self._variable = (ctypes.c_ubyte * 64)()
         self._next = 0x1000
 
     def __missing__(self, name):
@@ -105,6 +106,9 @@ class CountingHip(dict):
         del self.live[handle]
         self._memory.pop(handle, None)
         return (SUCCESS,)
+
+    def hipModuleGetGlobal(self, _module, _name):  # noqa: N802
+        return SUCCESS, ctypes.addressof(self._variable), len(self._variable)
 
     def hipGetDeviceCount(self):  # noqa: N802
         return SUCCESS, 1

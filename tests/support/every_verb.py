@@ -1,6 +1,12 @@
 """A program that makes the backend call everything it calls."""
 
+from pathlib import Path
+
+from support.containers import Export, wrapped
+
 from hipgraph_cb import Slot
+
+FIXTURES = Path(__file__).parents[1] / "fixtures" / "constants"
 
 RELEASES = {
     "hip": {
@@ -166,4 +172,23 @@ def changes(open_device, code_object):
         return z.view(0, 16).to_host()
 
 
-SCENARIOS = {"every verb": every_verb, "parts and events": parts_and_events, "changes": changes}
+def constants(open_device, code_object):
+    """Two modules with constants, some for variables and some for what they leave undefined."""
+    with open_device() as device:
+        code = (FIXTURES / f"constants.{device.target.processor}.hsaco").read_bytes()
+        exports = [Export("show", (1, 1, 1), 0, 1, module=1), Export("scale", (4, 1, 1), 0, 2)]
+        values = {"factor": bytes([3, 0, 0, 0]), "pair": bytes(8), "offset": 5, "unset": 7}
+        executable, out = device.load(wrapped(b"HIP1", exports, [code, code]), constants=values), device.allocate(16)
+        with device.command_buffer(label="constants") as cb:
+            cb.dispatch(executable["scale"], 1, bindings=[device.from_host(bytes(range(16))), out])
+        cb.replay()
+        device.synchronize()
+        return out.to_host()
+
+
+SCENARIOS = {
+    "every verb": every_verb,
+    "parts and events": parts_and_events,
+    "changes": changes,
+    "constants": constants,
+}

@@ -132,6 +132,7 @@ class FakeVerifiedExecutable:
     content_hash: str
     exports: dict[str, FakeVerifiedExport]
     origins: ClassVar[dict[str, str]] = {}
+    constants: ClassVar[dict[str, bytes]] = {}
 
 
 @dataclass(eq=False)

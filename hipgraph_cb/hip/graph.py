@@ -49,6 +49,7 @@ class ExecutableGraph:
         self._source = source
         self._nodes = nodes
         self._off: set[int] = set()
+        self._late: set[int] = set()  # of those that are off: their parameters are set when they are switched on
 
     @classmethod
     def build(
@@ -91,16 +92,14 @@ class ExecutableGraph:
         Raises:
             HipError: HIP refused it; the message names the command.
         """
+        self.change((), [], off)
+
+    def _enable(self, commands: Set[int], is_on: bool) -> None:
         section = self._section
-        wanted = {index for index in off if section.start <= index < section.stop} if off else off
-        if section.scope.outer is not None or wanted == self._off:
-            return
-        for index in sorted(self._off.symmetric_difference(wanted)):
+        for index in sorted(commands):
             node, where = self._nodes[index - section.start], section.scope.recording.where(index)
-            is_off = index in wanted
-            arguments = self.executable.native, node, 0 if is_off else 1
-            self.api.call("hipGraphNodeSetEnabled", *arguments, where=where)
-            (self._off.add if is_off else self._off.discard)(index)
+            self.api.call("hipGraphNodeSetEnabled", self.executable.native, node, int(is_on), where=where)
+            (self._off.discard if is_on else self._off.add)(index)
 
     def take(self, section: Section, prepared: PreparedNodes) -> None:
         """Let the nodes be those of another section, of the same structure."""
@@ -112,24 +111,43 @@ class ExecutableGraph:
             self._source.release()
         self._source, self._nodes = None, []
 
-    def change(self, commands: Sequence[int], done: list[int]) -> None:
-        """Give those of some commands of the outermost recording that are nodes of this graph their present parameters.
+    def change(self, commands: Sequence[int], done: list[int], off: Set[int]) -> None:
+        """Give those of some commands of the outermost recording that are nodes of this graph their present parameters,
+        and let those of `off` do nothing.
+
+        A node gets its parameters while it is on: AMD's 7.2.4 forgets what is set while it is off (measured).
 
         Args:
-            done: gets each of them when it has them.
+            done: gets each of them when it has them, or will have them when it is switched on.
 
         Raises:
-            HipError: HIP refused them; the message names the command.
+            HipError: HIP refused something; the message names the command.
         """
         section = self._section
-        if self._prepared is None or section.scope.outer is not None:
+        if section.scope.outer is not None:
             return
         if not section.is_whole:
             commands = [index for index in commands if section.start <= index < section.stop]
-        first = section.start
+            off = {index for index in off if section.start <= index < section.stop}
+        self._enable(self._off - off, is_on=True)
+        late = off & {*commands} if off else off
+        if late or self._late:
+            commands = sorted(({*commands} | self._late) - off)
+        self._change(commands, done)
+        self._late |= late
+        done.extend(late)
+        self._enable(off - self._off, is_on=False)
+
+    def _change(self, commands: Sequence[int], done: list[int]) -> None:
+        section, first = self._section, self._section.start
+        if self._prepared is None or not commands:
+            return
         made = map(self._nodes.__getitem__, commands if not first else [index - first for index in commands])
-        recording = section.scope.recording
-        change_nodes(self.api, self.executable.native, commands, made, recording, self._prepared, done)
+        recording, before = section.scope.recording, len(done)
+        try:
+            change_nodes(self.api, self.executable.native, commands, made, recording, self._prepared, done)
+        finally:
+            self._late.difference_update(done[before:])
 
     @property
     def command(self) -> int | None:
@@ -211,10 +229,11 @@ class ProgramGraphs:
         return frozenset(index for index, row in enumerate(table.rows) if table.forms[row].kind is ExecuteCommands)
 
     def change(self, commands: Sequence[int], done: list[int]) -> None:
-        """Give commands their present parameters; see `ExecutableGraph.change`."""
+        """Give commands their present parameters, and let those that are off do nothing; see there."""
+        off: Set[int] = frozenset() if self._prepared is None else self._prepared.off
         for part in self.parts:
             if isinstance(part, ExecutableGraph):
-                part.change(commands, done)
+                part.change(commands, done, off)
 
     def can_become(self, recording: Recording, steps: Sequence[Step]) -> bool:
         """Whether the nodes there are can become what another recording of the same structure says."""
@@ -232,8 +251,7 @@ class ProgramGraphs:
         if isinstance(part, ExecutableGraph) and isinstance(section, Section) and before is not None:
             nodes = PreparedNodes(part.api, section.scope, arguments)
             part.take(section, nodes)
-            part.change(nodes.differing(before), [])
-            part.switch(nodes.off)
+            part.change(nodes.differing(before), [], nodes.off)
             self.arguments, self._prepared, self._recording = arguments, nodes, recording
 
     def can_switch(self, commands: Collection[int]) -> bool:
@@ -242,11 +260,8 @@ class ProgramGraphs:
         return self._prepared is not None and kinds <= {*SWITCHABLE, DispatchIndirect}
 
     def switch(self) -> None:
-        """Let nodes that are off do nothing; see `ExecutableGraph.switch`."""
-        if self._prepared is not None:
-            for part in self.parts:
-                if isinstance(part, ExecutableGraph):
-                    part.switch(self._prepared.off)
+        """Let nodes that are off do nothing."""
+        self.change((), [])
 
     def release(self) -> None:
         """Give back all graphs."""

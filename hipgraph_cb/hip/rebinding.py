@@ -87,5 +87,4 @@ class SlotRecord:
         except BaseException:
             self._stale = sorted(set(self._stale).difference(done))
             raise
-        graphs.switch()
         self._stale = []  # those that are not done are no nodes: what they read at each launch

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 from support.hip_callers import handles
 
@@ -81,6 +82,27 @@ def test_a_node_that_is_switched_off_is_skipped_and_keeps_its_place(hip, graph, 
         assert hip.done("hipGraphNodeGetEnabled", executable, nodes[1]) == switched
         hip.done("hipGraphLaunch", executable, 0)
         assert read(block, 12) == expected
+
+
+def test_a_kernel_node_that_is_changed_while_it_is_off_is_lost_in_7_until_it_is_changed_while_it_is_on(
+    hip, graph, block, read, saxpy, arguments, params, executable_of, profile
+):
+    hip.done("hipMemcpyHtoD", block + 32, np.ones(1, np.float32), 4)
+    once = params.kernel(saxpy, arguments(block, block + 32, 1.0, 1))
+    node = hip.done("hipGraphAddKernelNode", graph, 0, 0, once)
+    executable = executable_of(graph)
+
+    def launches_until_now():
+        """Each adds 1 to the first number."""
+        hip.done("hipGraphLaunch", executable, 0)
+        return np.array(read(block, 4), np.uint8).view(np.float32)[0]
+
+    hip.done("hipGraphNodeSetEnabled", executable, node, 0)
+    hip.done("hipGraphExecKernelNodeSetParams", executable, node, once)
+    hip.done("hipGraphNodeSetEnabled", executable, node, 1)
+    assert launches_until_now() == (1 if profile == "6.4" else 0)
+    hip.done("hipGraphExecKernelNodeSetParams", executable, node, once)
+    assert launches_until_now() == (2 if profile == "6.4" else 1)
 
 
 def test_only_kernels_copies_and_fills_can_be_switched_off(hip, graph, block, saxpy, arguments, params, executable_of):

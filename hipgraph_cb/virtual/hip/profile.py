@@ -32,6 +32,8 @@ class Profile:
         frees_null_in_order: hipFreeAsync takes NULL.
         capture_takes_callbacks: hipStreamAddCallback becomes a node (else it spoils the capture).
         event_questions_spoil_captures: hipEventQuery and hipEventSynchronize are unsafe calls.
+        loses_kernels_changed_while_off: a kernel node whose parameters are set while it is switched off does nothing,
+            until they are set while it is on.
         other_limits: the code for device limits that there are none of.
         tells_ipc_capability: hipPointerGetAttribute knows whether memory may be shared with processes.
         copied_attributes_of_other_nodes: hipGraphKernelNodeCopyAttributes onto a node that is no kernel.
@@ -55,6 +57,7 @@ class Profile:
     frees_null_in_order: bool
     capture_takes_callbacks: bool
     event_questions_spoil_captures: bool
+    loses_kernels_changed_while_off: bool
     other_limits: int
     tells_ipc_capability: bool
     copied_attributes_of_other_nodes: int
@@ -85,6 +88,7 @@ PROFILES = {
         frees_null_in_order=False,
         capture_takes_callbacks=True,
         event_questions_spoil_captures=False,
+        loses_kernels_changed_while_off=False,
         other_limits=Code.INVALID_VALUE,
         tells_ipc_capability=False,
         copied_attributes_of_other_nodes=Code.INVALID_CONTEXT,
@@ -109,6 +113,7 @@ PROFILES = {
         frees_null_in_order=True,
         capture_takes_callbacks=False,
         event_questions_spoil_captures=True,
+        loses_kernels_changed_while_off=True,
         other_limits=Code.UNSUPPORTED_LIMIT,
         tells_ipc_capability=True,
         copied_attributes_of_other_nodes=Code.INVALID_VALUE,

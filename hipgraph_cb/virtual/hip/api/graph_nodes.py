@@ -269,6 +269,8 @@ def place_in(runtime: HipRuntime, executable: int, handle: int, *kinds: NodeKind
 def graph_exec_kernel_node_set_params(runtime: HipRuntime, executable: int, handle: int, parameters: int) -> None:
     graph, place = place_in(runtime, executable, handle, NodeKind.KERNEL)
     graph.replace(place, launch_of(runtime, parameters))
+    if runtime.profile.loses_kernels_changed_while_off:
+        graph.lose(place, is_lost=not graph.is_enabled[place])
 
 
 @api("hipGraphExecMemsetNodeSetParams", HANDLE, HANDLE, POINTER)

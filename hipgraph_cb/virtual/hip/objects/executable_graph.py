@@ -28,6 +28,7 @@ class ExecutableGraph:
         flags: of the instantiation.
         works: the work of each node; nodes of child graphs follow their parents' dependencies.
         is_enabled: in the same order.
+        lost: the indices of nodes that do nothing all the same (see `Profile.loses_kernels_changed_while_off`).
         place: node handle of the source graph -> index into `works`.
         places, degrees: index into `works`, and number of dependencies, of the outer graph's nodes in their order.
         kinds: the kind of each node, in the order of `works`.
@@ -42,6 +43,7 @@ class ExecutableGraph:
         self.flags = flags
         self.works: list[Work] = []
         self.is_enabled: list[bool] = []
+        self.lost: set[int] = set()
         self.place: dict[int, int] = {}
         self.places: list[int] = []
         self.degrees: list[int] = []
@@ -115,10 +117,17 @@ class ExecutableGraph:
         self.is_enabled[place] = is_enabled
         self._plan = None
 
+    def lose(self, place: int, is_lost: bool) -> None:
+        """Let launches from now on skip a node although it is switched on, or not any more."""
+        (self.lost.add if is_lost else self.lost.discard)(place)
+        self._plan = None
+
     def prepare(self) -> list[Work]:
         """What a launch runs, as it is now. Computed again after a change; a launch under way keeps its list."""
         if self._plan is None:
             plan = [work if enabled else _EMPTY for work, enabled in zip(self.works, self.is_enabled, strict=True)]
+            for place in self.lost:
+                plan[place] = _EMPTY
             self._plan = plan
             self._roots = [index for index, count in enumerate(self.in_degree) if count == 0]
             self.copies = [work for work in plan if isinstance(work, _COPIES)]

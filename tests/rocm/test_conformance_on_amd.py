@@ -21,10 +21,8 @@ fills_by_kernels flat_memory host_buffers host_calls indirect_counts inferred_de
 lifetimes lost_edges
 """
 
-NO_COOPERATIVE_QUEUE = "the virtual HSA library has no cooperative queues"
 SIZES = "AMD's runtime launches with the sizes of the notes, which those of the descriptor contradict"
 AFTER_A_FAULT = "6.4.3 aborts after a fault, and 7.2.4 repeats its code for ever"
-UNKNOWN_ON_7 = "7.2.4 gives other bytes; the cause is not known"
 QUEUES = "AMD's runtime runs a graph on at most four queues, so a lost edge need not be seen"
 
 GPU = "hip-gfx942"
@@ -34,12 +32,11 @@ ALWAYS = {
     f"test_disagreeing_sizes.py::{OTHER_SIZE}[{GPU}-0-16]": SIZES,
     f"test_disagreeing_sizes.py::test_a_launch_has_the_larger_lds_size[{GPU}-4096]": SIZES,
     "test_collections.py::test_a_failure_on_a_collected_stream_is_logged_at_the_next_call": AFTER_A_FAULT,
-    f"test_launch_options.py::test_a_cooperative_launch_runs_on_hip_and_is_refused_by_name_on_hsa[{GPU}-stream]": (
-        NO_COOPERATIVE_QUEUE
-    ),
-    f"test_failed_calls.py::test_the_whole_program_gives_back_what_it_makes[{GPU}-every verb]": NO_COOPERATIVE_QUEUE,
 }
 SOMETIMES = {
+    f"test_failed_calls.py::test_any_failed_call_leaves_nothing_behind[{GPU}-changes-False]": (
+        "which calls a change needs depends on whether the launch before it is over"
+    ),
     "test_faults.py": AFTER_A_FAULT,
     f"test_disagreeing_sizes.py::{OTHER_SIZE}[{GPU}-4-64]": SIZES,
     "test_lost_edges.py": QUEUES,
@@ -47,12 +44,6 @@ SOMETIMES = {
     "test_host_calls.py::test_a_missing_barrier_before_it_is_found": QUEUES,
     "test_host_calls.py::test_a_nested_recording_calls_functions_each_time_it_runs": (
         "6.4.3 was seen to give other bytes; the cause is not known"
-    ),
-    "test_failed_calls.py": NO_COOPERATIVE_QUEUE,
-    "test_changed_programs.py::test_a_dispatch_keeps_its_options_when_it_gets_other_arguments": NO_COOPERATIVE_QUEUE,
-    f"test_changed_programs.py::test_a_priority_goes_with_a_shape_and_numbers_in_slots[{GPU}-graph]": UNKNOWN_ON_7,
-    f"test_changed_programs.py::test_rows_can_be_switched_off_and_be_those_of_another_recording[{GPU}-exec-graph]": (
-        UNKNOWN_ON_7
     ),
 }
 

@@ -117,7 +117,7 @@ BAD_CALLS = {
     "handler: no signal": ("hsa_amd_signal_async_handler", (5, 0, 0, 1, None), 0x1006),
     "queue: no agent": ("hsa_queue_create", (5, 64, 0, None, None, 0, 0, ROOM), INVALID_AGENT),
     "queue: of the CPU": ("hsa_queue_create", ("cpu", 64, 0, None, None, 0, 0, ROOM), 0x1002),
-    "queue: cooperative": ("hsa_queue_create", ("gpu", 64, 2, None, None, 0, 0, ROOM), 0x1002),
+    "queue: cooperative, of the CPU": ("hsa_queue_create", ("cpu", 64, 2, None, None, 0, 0, ROOM), 0x1002),
     "queue: unknown type": ("hsa_queue_create", ("gpu", 64, 9, None, None, 0, 0, ROOM), INVALID_ARGUMENT),
     "queue: size 0": ("hsa_queue_create", ("gpu", 0, 0, None, None, 0, 0, ROOM), INVALID_ARGUMENT),
     "queue: size 65": ("hsa_queue_create", ("gpu", 65, 0, None, None, 0, 0, ROOM), INVALID_ARGUMENT),

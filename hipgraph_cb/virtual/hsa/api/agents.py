@@ -157,7 +157,7 @@ def _amd(runtime: HsaRuntime, agent: Agent) -> dict[int, bytes]:
         AgentInfo.NUM_SHADER_ENGINES: _u32(1),
         AgentInfo.NUM_SHADER_ARRAYS_PER_SE: _u32(1),
         AgentInfo.HDP_FLUSH: _u64(0, 0),
-        AgentInfo.COOPERATIVE_QUEUES: b"\0",
+        AgentInfo.COOPERATIVE_QUEUES: b"\1",
         AgentInfo.UUID: _text(f"GPU-{0x6867636200000000 + gpu.ordinal:016x}", 21),
         AgentInfo.COOPERATIVE_COMPUTE_UNIT_COUNT: _u32(model.compute_units),
         AgentInfo.MEMORY_AVAIL: _u64(runtime.settings.memory - used),

@@ -38,7 +38,6 @@ def queue_create(
     require(out and size and not size & (size - 1), note=f"{size} packets: the size has to be a power of two")
     require(kind in tuple(QueueType))
     require(agent.gpu is not None, Status.INVALID_QUEUE_CREATION, "the CPU has no queues for kernels")
-    require(kind != QueueType.COOPERATIVE, Status.INVALID_QUEUE_CREATION, "the virtual GPU has no cooperative queues")
     require(size <= MAX_QUEUE_SIZE, note=f"{size} packets, the most are {MAX_QUEUE_SIZE}")
     require(sum(queue.agent is agent for queue in runtime.queues.values()) < MAX_QUEUES, Status.OUT_OF_RESOURCES)
     try:

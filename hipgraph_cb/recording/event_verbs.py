@@ -6,8 +6,10 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
+from hipgraph_cb.errors import HipGraphError
 from hipgraph_cb.recording.events import make_reset, make_signal, make_wait
 from hipgraph_cb.recording.nesting import make_execute
+from hipgraph_cb.recording.stages import Stage, check_mask
 
 if TYPE_CHECKING:
     from hipgraph_cb.recording.commands import Command
@@ -30,34 +32,69 @@ class EventVerbs(ABC):
         self, verb: str, label: str | None, make: Callable[..., Command | None], *arguments: object
     ) -> None: ...
 
-    def signal_event(self, event: EventLike, *, label: str | None = None) -> None:
+    @abstractmethod
+    def _next_place(self, label: str | None) -> str: ...
+
+    def _check_stages(self, verb: str, label: str | None, source: object, target: object = None) -> None:
+        """Refuse what is no mask of stages."""
+        self._require_recording(verb)
+        try:
+            check_mask(source, Stage, "source_stages")
+            check_mask(target, Stage, "target_stages")
+        except HipGraphError as error:
+            raise error.located(self._next_place(label)) from None
+
+    def signal_event(self, event: EventLike, *, source_stages: Stage | None = None, label: str | None = None) -> None:
         """Signal an event once everything recorded before is done.
 
         Commands recorded after it do not wait for it: `wait_events` does, here or in a recording replayed later.
 
+        Args:
+            source_stages: what would be enough to wait for. It is checked; all stages are waited for whatever it says.
+
         Raises:
-            InvalidArgumentError: not an event.
+            InvalidArgumentError: not an event, or a mask of another kind.
+            OutOfRangeError: bits that mean nothing.
         """
+        self._check_stages("signal_event", label, source_stages)
         self._record_event("signal_event", label, make_signal, event)
 
-    def reset_event(self, event: EventLike, *, label: str | None = None) -> None:
+    def reset_event(self, event: EventLike, *, source_stages: Stage | None = None, label: str | None = None) -> None:
         """Let an event count as not signalled for what is recorded or replayed after this.
 
+        Args:
+            source_stages: as for `signal_event`.
+
         Raises:
-            InvalidArgumentError: not an event.
+            InvalidArgumentError: not an event, or a mask of another kind.
+            OutOfRangeError: bits that mean nothing.
         """
+        self._check_stages("reset_event", label, source_stages)
         self._record_event("reset_event", label, make_reset, event)
 
-    def wait_events(self, events: Sequence[EventLike], *, label: str | None = None) -> None:
+    def wait_events(
+        self,
+        events: Sequence[EventLike],
+        *,
+        source_stages: Stage | None = None,
+        target_stages: Stage | None = None,
+        label: str | None = None,
+    ) -> None:
         """Everything recorded after waits until the events are signalled. No events record nothing.
 
         An event that is signalled before in this recording: the wait depends on that signal. Any other one: on the
         signal of a recording that was replayed before; a replay without such a signal is refused.
 
+        Args:
+            source_stages, target_stages: what would be enough, on either side. They are checked; all stages wait for
+                all stages whatever they say.
+
         Raises:
-            InvalidArgumentError: not a list or tuple of events.
+            InvalidArgumentError: not a list or tuple of events, or a mask of another kind.
+            OutOfRangeError: bits that mean nothing.
             FailedPreconditionError: this recording has reset the event and not signalled it since.
         """
+        self._check_stages("wait_events", label, source_stages, target_stages)
         self._record_event("wait_events", label, make_wait, events)
 
     def execute_commands(

@@ -3,9 +3,10 @@
 import pytest
 from support.fakes import FakeBuffer, FakeDevice, FakeEvent
 
-from hipgraph_cb.errors import FailedPreconditionError, InvalidArgumentError
+from hipgraph_cb.errors import FailedPreconditionError, InvalidArgumentError, OutOfRangeError
 from hipgraph_cb.recording.command_buffer import CommandBuffer
 from hipgraph_cb.recording.commands import ResetEvent, SignalEvent, WaitEvents
+from hipgraph_cb.recording.stages import MemoryAccess, Stage
 
 E, F = FakeEvent("e"), FakeEvent("f")
 
@@ -144,3 +145,30 @@ def test_a_wide_barrier_shares_one_tuple_of_dependencies():
     recording = record(". " * 200 + "| " + ". " * 200 + "SE")
     assert len({id(waits) for waits in recording.dependencies[200:400]}) == 1
     assert recording.dependencies[400] == tuple(range(200, 400))
+
+
+def test_stages_of_events_are_checked_and_change_nothing():
+    """The masks say what would be enough: all stages are ordered all the same."""
+
+    def record_with(source=None, target=None):
+        with CommandBuffer(label="step") as cb:
+            cb.fill_buffer(FakeBuffer(16), 0)
+            cb.signal_event(E, source_stages=source)
+            cb.wait_events([E], source_stages=source, target_stages=target)
+            cb.reset_event(E, source_stages=source)
+        return cb.recording
+
+    assert list(record_with(Stage.TRANSFER, Stage.DISPATCH).edges) == list(record_with().edges)
+    for call in (
+        lambda cb: cb.signal_event(E, source_stages=64),
+        lambda cb: cb.reset_event(E, source_stages=64),
+        lambda cb: cb.wait_events([E], source_stages=64),
+    ):
+        cb = CommandBuffer(label="step").begin()
+        with pytest.raises(OutOfRangeError) as raised:
+            call(cb)
+        assert str(raised.value) == (
+            "source_stages has unknown bits\n  where: command 0 in 'step'\n  found: 0x40\n  allowed: bits of 0x3f"
+        )
+    with pytest.raises(InvalidArgumentError, match="target_stages is no mask"):
+        CommandBuffer().begin().wait_events([E], target_stages=MemoryAccess.HOST_READ)

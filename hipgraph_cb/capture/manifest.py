@@ -17,7 +17,7 @@ from hipgraph_cb.code_object.verify import VerifiedExecutable, verify
 from hipgraph_cb.code_object.wrapper import is_wrapper
 from hipgraph_cb.errors import HipGraphError, IncompatibleError, InvalidArgumentError, UnimplementedError
 from hipgraph_cb.recording.checking import MOST_COMMANDS, check_recording
-from hipgraph_cb.recording.groups import Group
+from hipgraph_cb.recording.groups import Group, check_color
 from hipgraph_cb.recording.recording import Recording, with_resources
 from hipgraph_cb.recording.resources import (
     DEVICE,
@@ -45,6 +45,8 @@ _BODIES = {1: _BODY, 2: (*_BODY, "slot_names")}
 _RESOURCES = ("buffers", "executables", "events", "recordings")
 _CONSTANTS = "constants"
 """There only where an executable has some."""
+_OF_GROUPS = ("color", "location")
+"""There only where a group says them."""
 _FUNCTIONS = "functions"
 """There only where functions of the host are called: whoever makes a program has to give them."""
 
@@ -112,7 +114,7 @@ def _write_body(recording: Recording, blobs: Blobs) -> dict[str, Any]:
         "commands": list(_write_commands(recording, blobs)),
         "layer_starts": list(recording.layer_starts),
         "dependencies": None if recording.dependencies is None else [list(waits) for waits in recording.dependencies],
-        "groups": [group._asdict() for group in recording.groups],
+        "groups": [group.as_row() for group in recording.groups],
         "slot_names": [{"slot": slot, "name": name} for slot, name in sorted(recording.slot_names.items())],
     }
 
@@ -204,7 +206,7 @@ def _read_body(values: list[Any], resources: ResourceTable, blobs: Blobs, versio
         resources=resources,
         binding_capacity=number(capacity, largest=LARGEST_CAPACITY),
         label=optional(text, label),
-        groups=_read_rows("groups", groups, _read_group),
+        groups=_read_rows("groups", groups, lambda row: _read_group(row, version)),
         dependencies=optional(partial(tuple_of, partial(tuple_of, number)), dependencies),
         slot_names=_read_slot_names(names[0], number(capacity)) if names else None,
     )
@@ -365,6 +367,9 @@ def _chosen(entries: Mapping[int, _Entry], ids: tuple[int, ...]) -> dict[int, _E
     return {id: entries[id] for id in ids if id in entries}
 
 
-def _read_group(row: Any) -> Group:
-    label, start, stop, depth = fields(row, "label", "start", "stop", "depth")
-    return Group(text(label), number(start), number(stop), number(depth, largest=DEEPEST_GROUP))
+def _read_group(row: Any, version: int) -> Group:
+    names = [name for name in _OF_GROUPS if version >= LATER and isinstance(row, dict) and name in row]
+    label, start, stop, depth, *values = fields(row, "label", "start", "stop", "depth", *names)
+    said = {name: text(value) for name, value in zip(names, values, strict=True)}
+    check_color(said.get("color"))
+    return Group(text(label), number(start), number(stop), number(depth, largest=DEEPEST_GROUP), **said)

@@ -73,7 +73,9 @@ def _clusters(recording: Recording, prefix: str = "") -> Iterator[str]:
         yield from ["  }"] * (depth - group.depth)
         depth = group.depth + 1
         nodes = " ".join(f"{prefix}c{index};" for index in range(group.start, group.stop))
-        yield f"  subgraph cluster_{prefix}{number} {{ label={quote(group.label)}; {nodes}"
+        style = "" if group.color is None else f"color={quote(group.color)}; "
+        style += "" if group.location is None else f"tooltip={quote(group.location)}; "
+        yield f"  subgraph cluster_{prefix}{number} {{ label={quote(group.label)}; {style}{nodes}"
     yield from ["  }"] * depth
 
 

@@ -139,6 +139,8 @@ def _groups(recording: Recording, nodes: Sequence[dict[str, Any]]) -> list[dict[
                 {
                     "label": visible(group.label),
                     "depth": group.depth,
+                    "color": group.color,
+                    "location": visible(group.location or ""),
                     "left": min(node["x"] for node in inside),
                     "top": min(node["y"] for node in inside),
                     "right": max(node["x"] for node in inside) + NODE_WIDTH,

@@ -51,7 +51,7 @@ def as_object(recording: Recording) -> dict[str, Any]:
         "commands": [_command(recording, command) for command in recording],
         "layers": [list(layer) for layer in recording.layers],
         "dependencies": None if recording.dependencies is None else [list(waits) for waits in recording.dependencies],
-        "groups": [group._asdict() for group in recording.groups],
+        "groups": [group.as_row() for group in recording.groups],
         "slot_names": {str(slot): name for slot, name in recording.slot_names.items()},
     }
 

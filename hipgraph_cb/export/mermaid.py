@@ -50,6 +50,9 @@ def _groups(recording: Recording, prefix: str) -> Iterator[str]:
         inside = range(group.start, group.stop)
         yield from (f"    {prefix}c{index}" for index in inside if len(recording.group_paths[index]) == depth)
     yield from ["  end"] * depth
+    for number, group in enumerate(recording.groups):
+        if group.color is not None:
+            yield f"  style {prefix}g{number} stroke:{group.color}"
 
 
 def _edges(recording: Recording, join: JoinPolicy) -> Iterator[str]:

@@ -22,7 +22,7 @@ from hipgraph_cb.recording.commands import Command, ExecuteCommands
 from hipgraph_cb.recording.dispatches import DispatchMaker
 from hipgraph_cb.recording.event_verbs import EventVerbs
 from hipgraph_cb.recording.events import EventStates, refuse_unsignalled
-from hipgraph_cb.recording.groups import GroupStack
+from hipgraph_cb.recording.groups import GroupStack, check_color
 from hipgraph_cb.recording.hazard_policy import HazardPolicy, hazard_policy
 from hipgraph_cb.recording.host_verbs import HostVerbs
 from hipgraph_cb.recording.inference import infer, is_inferred
@@ -227,17 +227,23 @@ class CommandBuffer(EventVerbs, RowVerbs, HostVerbs, Generic[ProgramType]):
             check_mask(target_access, MemoryAccess, "target_access")
         self._barrier_pending = True
 
-    def begin_debug_group(self, label: str) -> None:
+    def begin_debug_group(self, label: str, *, color: str | None = None, location: str | None = None) -> None:
         """Name the commands that follow, up to the matching `end_debug_group`; groups nest.
 
+        Args:
+            color: `#rrggbb`, for drawings.
+            location: the place in a source that the commands are for, such as `layers.py:12`, for drawings and files.
+
         Raises:
-            InvalidArgumentError: no label, or one that is no text.
+            InvalidArgumentError: no label, a label or location that is no text, or no colour.
         """
         self._require_recording("begin_debug_group")
         if label is None:
             raise InvalidArgumentError("a debug group needs a label", where=self._describe(), allowed="a str")
         text(label)
-        self._groups.begin(label, len(self._table))
+        text(location)
+        check_color(color)
+        self._groups.begin(label, len(self._table), color, location)
 
     def end_debug_group(self) -> None:
         """Close the innermost debug group; FailedPreconditionError when none is open."""
@@ -248,9 +254,9 @@ class CommandBuffer(EventVerbs, RowVerbs, HostVerbs, Generic[ProgramType]):
             raise error.located(self._describe()) from None
 
     @contextmanager
-    def debug_group(self, label: str) -> Iterator[None]:
-        """A debug group round the commands of a `with` block. Raises what `begin_debug_group` raises."""
-        self.begin_debug_group(label)
+    def debug_group(self, label: str, *, color: str | None = None, location: str | None = None) -> Iterator[None]:
+        """A debug group round the commands of a `with` block; see `begin_debug_group`."""
+        self.begin_debug_group(label, color=color, location=location)
         try:
             yield
         finally:

@@ -129,3 +129,21 @@ def test_discarding_is_checked_and_records_nothing(cb, x):
     cb.end()
     assert len(cb.recording) == 0
     assert not cb.recording.resources.buffers
+
+
+def test_a_group_may_say_its_colour_and_its_place_in_a_source(cb, x):
+    with cb.debug_group("attention", color="#1f77b4", location="layers.py:12"):
+        cb.fill_buffer(x, 0)
+    cb.end()
+    assert cb.recording.groups == (Group("attention", 0, 1, 0, "#1f77b4", "layers.py:12"),)
+
+
+@pytest.mark.parametrize("color", ["red", "#12345", "#1234567", 0xFFFFFF, "#12345g"])
+def test_what_is_no_colour_is_refused_and_opens_no_group(cb, x, color):
+    with pytest.raises(InvalidArgumentError) as caught:
+        cb.begin_debug_group("layer", color=color)
+    assert str(caught.value) == (
+        f"the colour of a debug group is none\n  found: {color!r}\n  allowed: #rrggbb, as in HTML"
+    )
+    with pytest.raises(FailedPreconditionError):
+        cb.end_debug_group()

@@ -101,11 +101,11 @@
     for (const group of groups) {
       if (group.bottom < area.top || group.top > area.bottom) continue;
       const pad = 12 - 3 * Math.min(group.depth, 3);
-      context.strokeStyle = colours.group;
+      context.strokeStyle = group.color ?? colours.group;
       context.strokeRect(group.left - pad, group.top - pad, group.right - group.left + 2 * pad,
         group.bottom - group.top + 2 * pad);
       if (view.scale >= SMALLEST_ARROW) {
-        context.fillStyle = colours.group;
+        context.fillStyle = group.color ?? colours.group;
         context.fillText(group.label, group.left - pad + 2, group.top - pad - 3);
       }
     }

@@ -34,6 +34,15 @@ class AddressSpace:
                 return address
         return None
 
+    def take_at(self, address: int, size: int) -> bool:
+        """Take exactly these bytes if they are free, and say whether they were."""
+        first, end = self.gap(address)
+        if not first + GUARD <= address or address + size + GUARD > end:
+            return False
+        self._ends[address] = address + size
+        bisect.insort(self._starts, address)
+        return True
+
     def release(self, address: int) -> None:
         """Release the range that starts at `address`."""
         del self._ends[address]

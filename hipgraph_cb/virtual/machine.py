@@ -26,6 +26,8 @@ LAST_MOMENT = 0.25
 """Seconds that work may take when the process ends."""
 HOST_ARENA = 4 << 30
 """Address space for pinned host memory, beside that of the devices."""
+RESERVABLE = 16
+"""Address space that may be reserved, in times the memory of the devices."""
 
 
 @dataclass(frozen=True)
@@ -62,7 +64,8 @@ class Machine:
         self.calls.on_interrupted_wait = self._stop_kernels
         self.helpers: list[tuple[threading.Thread, threading.Condition]] = []
         models = [gpu_model(text) for text in self.targets]
-        self.memory = Memory(settings.memory * len(targets) + HOST_ARENA)
+        of_devices = settings.memory * len(targets)
+        self.memory = Memory(of_devices + HOST_ARENA, RESERVABLE * of_devices)
         self.gpus = [
             VirtualGpu(ordinal, target, model, self._worker(ordinal)) for ordinal, (target, model) in enumerate(models)
         ]

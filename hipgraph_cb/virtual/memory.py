@@ -12,6 +12,7 @@ import bisect
 import ctypes
 import mmap
 import threading
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -20,6 +21,7 @@ import numpy as np
 from hipgraph_cb.errors import InvalidArgumentError, OutOfRangeError, ResourceExhaustedError
 from hipgraph_cb.virtual.address_space import AddressSpace
 from hipgraph_cb.virtual.quarantine import POISON_LIMIT, Quarantine
+from hipgraph_cb.virtual.reservations import Reservations
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -112,19 +114,22 @@ class Memory:
 
     Attributes:
         base: address of its first byte.
-        capacity: bytes, a multiple of the page size.
+        capacity: bytes for allocations, a multiple of the page size.
+        end: address behind its last byte.
+        reservations: the part behind the allocations, of `reservable` bytes, where ranges may be reserved and mapped.
         u8, u16, u32, u64: the whole arena as numpy arrays; element 0 is at `base`.
     """
 
-    def __init__(self, capacity: int) -> None:
+    def __init__(self, capacity: int, reservable: int = 0) -> None:
         self.capacity = -(-capacity // PAGE) * PAGE
+        whole = self.capacity + -(-reservable // PAGE) * PAGE
         flags = mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS | _MAP_NORESERVE
         try:
-            self._map = mmap.mmap(-1, self.capacity, flags=flags)
+            self._map = mmap.mmap(-1, whole, flags=flags)
         except (OSError, OverflowError) as error:
             raise ResourceExhaustedError(
                 "the memory of a virtual GPU cannot be mapped",
-                found=f"{self.capacity} bytes: {error}",
+                found=f"{whole} bytes: {error}",
                 next_step="ask for less: HIPGRAPH_CB_VIRTUAL_MEMORY=4G, or VirtualSettings(memory=...)",
             ) from error
         self.u8: NDArray[np.uint8] = np.frombuffer(self._map, np.uint8)
@@ -132,11 +137,13 @@ class Memory:
         self.u32: NDArray[np.uint32] = self.u8.view(np.uint32)
         self.u64: NDArray[np.uint64] = self.u8.view(np.uint64)
         self.base: int = self.u8.ctypes.data
+        self.end = self.base + whole
         self._lock = threading.RLock()
         self._live: dict[int, Allocation] = {}
         self._starts: list[int] = []
         self._asleep: dict[int, Allocation] = {}
         self._space = AddressSpace(self.base, self.base + self.capacity)
+        self.reservations = Reservations(self, self.base + self.capacity, self.end)
         self._quarantine = Quarantine()
         self._table: _Table | None = None
 
@@ -146,7 +153,7 @@ class Memory:
 
     def is_inside(self, address: int) -> bool:
         """Whether the arena holds the byte at `address`, live or not."""
-        return self.base <= address < self.base + self.capacity
+        return self.base <= address < self.end
 
     @property
     def live_bytes(self) -> int:
@@ -208,6 +215,18 @@ class Memory:
 
     def _end(self, address: int) -> Allocation:
         """Take a live allocation out of those that kernels may access, and poison it."""
+        allocation = self._take_out(address)
+        self.poison(address, allocation.size)
+        return allocation
+
+    def poison(self, address: int, size: int) -> None:
+        """Fill bytes that are not live any more, or release their pages where they are many."""
+        if size <= POISON_LIMIT:
+            self._fill(address, size, POISON)
+        else:
+            self._give_pages_back(address, address + size)
+
+    def _take_out(self, address: int) -> Allocation:
         allocation = self._live.pop(address, None)
         if allocation is None:
             raise InvalidFree(
@@ -217,15 +236,37 @@ class Memory:
             )
         del self._starts[bisect.bisect_left(self._starts, address)]
         self._table = None
-        if allocation.size <= POISON_LIMIT:
-            self._fill(address, allocation.size, POISON)
-        else:
-            self._give_pages_back(address, allocation.end)
         return allocation
+
+    # -- of the reservations -------------------------------------------------------------------------------------------
+
+    def change_lives(self, ended: Iterable[int], begun: Iterable[tuple[int, int, str]]) -> None:
+        """Replace live ranges, by their addresses, by others: address, size and label. Their bytes stay as they are.
+
+        A kernel that runs meanwhile sees the ranges before or those after, never none.
+        """
+        with self._lock:
+            for address in ended:
+                self._take_out(address)
+            for address, size, label in begun:
+                self._begin(Allocation(address, size, label))
+
+    def remember_freed(self, address: int, size: int, label: str) -> None:
+        """A fault there names the range, for some time."""
+        with self._lock:
+            self._retire(Allocation(address, size, label))
+
+    def forget_freed(self, address: int, size: int) -> None:
+        """These bytes are used again."""
+        with self._lock:
+            self._quarantine.remove_overlapping(address, address + size)
 
     def _release(self, allocation: Allocation) -> None:
         """Put a range into quarantine, out of which the oldest ones go."""
         self._space.release(allocation.address)
+        self._retire(allocation)
+
+    def _retire(self, allocation: Allocation) -> None:
         self._quarantine.add(allocation)
         while (oldest := self._quarantine.oldest_beyond_room()) is not None:
             first, last = self._space.gap(oldest.address)
@@ -298,10 +339,10 @@ class Memory:
             freed = self._quarantine.find(address) or next(asleep, None)
             if freed is not None:
                 return f"{address - freed.address} bytes into {freed}, which was freed"
-            return self._nearest(address)
+            return self.reservations.describe(address) or self._nearest(address)
 
     def _nearest(self, address: int) -> str:
-        if not self.base <= address < self.base + self.capacity:
+        if not self.is_inside(address):
             return "outside device memory"
         if not self._starts:
             return "device memory holds no allocation"

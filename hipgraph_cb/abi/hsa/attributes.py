@@ -211,6 +211,17 @@ class PointerType(IntEnum):
     UNKNOWN = 0
     HSA = 1
     LOCKED = 2
+    RESERVED_ADDRESS = 5
+    HSA_VMEM = 6
+
+
+class AccessPermission(IntEnum):
+    """hsa_access_permission_t."""
+
+    NONE = 0
+    READ_ONLY = 1
+    WRITE_ONLY = 2
+    READ_WRITE = 3
 
 
 class ExecutableInfo(IntEnum):

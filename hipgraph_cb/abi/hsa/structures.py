@@ -87,6 +87,12 @@ class PointerInfo(ctypes.Structure):
     ]
 
 
+class MemoryAccess(ctypes.Structure):
+    """hsa_amd_memory_access_desc_t."""
+
+    _fields_: ClassVar = [("permissions", c_uint32), ("agent_handle", c_uint64)]
+
+
 class MemoryFaultEvent(ctypes.Structure):
     """hsa_amd_event_t of type HSA_AMD_GPU_MEMORY_FAULT_EVENT."""
 

@@ -141,9 +141,6 @@ def _amd(runtime: HsaRuntime, agent: Agent) -> dict[int, bytes]:
     model = gpu.model
     waves = model.threads_per_compute_unit // model.wavefront_size
     simds = 4 if model.wavefront_size == 64 else 2
-    used = sum(
-        known.size for known in runtime.pool_memory.allocations.values() if known.pool.agent.handle == agent.handle
-    )
     return common | {
         AgentInfo.CHIP_ID: _u32(model.pci_chip),
         AgentInfo.COMPUTE_UNIT_COUNT: _u32(model.compute_units),
@@ -160,7 +157,7 @@ def _amd(runtime: HsaRuntime, agent: Agent) -> dict[int, bytes]:
         AgentInfo.COOPERATIVE_QUEUES: b"\1",
         AgentInfo.UUID: _text(f"GPU-{0x6867636200000000 + gpu.ordinal:016x}", 21),
         AgentInfo.COOPERATIVE_COMPUTE_UNIT_COUNT: _u32(model.compute_units),
-        AgentInfo.MEMORY_AVAIL: _u64(runtime.settings.memory - used),
+        AgentInfo.MEMORY_AVAIL: _u64(runtime.settings.memory - runtime.used(agent)),
         AgentInfo.ASIC_FAMILY_ID: _u32(0),
         AgentInfo.UCODE_VERSION: _u32(0),
         AgentInfo.SDMA_UCODE_VERSION: _u32(0),

@@ -37,8 +37,8 @@ def memory_fill(runtime: HsaRuntime, address: int, value: int, count: int) -> No
     require(address and address % 4 == 0)
     if not count:
         return
-    allocation = runtime.pool_memory.find(address)
-    is_inside = allocation is not None and address + 4 * count <= allocation.address + allocation.size
+    found = runtime.pool_memory.find(address) or runtime.virtual_memory.find(address)
+    is_inside = found is not None and runtime.memory.holds(address, address + 4 * count)
     require(is_inside, Status.INVALID_ALLOCATION, runtime.memory.describe(address, 4 * count))
     runtime.memory.bytes(address, 4 * count).view(np.uint32)[:] = value
 

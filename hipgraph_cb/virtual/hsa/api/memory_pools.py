@@ -7,6 +7,7 @@ import struct
 from functools import partial
 
 from hipgraph_cb.abi.hsa.attributes import (
+    AccessPermission,
     AgentPoolInfo,
     PointerType,
     PoolAccess,
@@ -73,6 +74,7 @@ def memory_pool_allocate(runtime: HsaRuntime, handle: int, size: int, flags: int
     require(size and out)
     require(pool.is_allocatable, Status.INVALID_ALLOCATION, "this pool is local memory of workgroups")
     require(size <= pool.size, Status.INVALID_ALLOCATION, f"{size} bytes of a pool of {pool.size}")
+    runtime.check_room(pool, size)
     store_u64(out, runtime.pool_memory.allocate(pool, size))
 
 
@@ -107,9 +109,15 @@ def _at_start(runtime: HsaRuntime, address: int) -> PoolAllocation:
 def agents_allow_access(runtime: HsaRuntime, count: int, agents: int, flags: int, address: int) -> None:
     require(count and agents and address and not flags)
     allocation = runtime.pool_memory.find(address)
-    if allocation is None:
+    mapped = runtime.virtual_memory.find(address)
+    handles = [runtime.agent(handle).handle for handle in load_u64s(agents, count)]
+    if allocation is not None:
+        allocation.agents = handles
+    elif mapped is not None:
+        given = [(handle, AccessPermission.READ_WRITE) for handle in handles]
+        runtime.virtual_memory.set_access(runtime.virtual_memory.following(mapped), given)
+    else:
         raise CallError(Status.INVALID_ALLOCATION, f"{address:#x}: {runtime.memory.describe(address)}")
-    allocation.agents = [runtime.agent(handle).handle for handle in load_u64s(agents, count)]
 
 
 @api("hsa_amd_agent_memory_pool_get_info", HANDLE, HANDLE, INT, POINTER)
@@ -181,8 +189,15 @@ def pointer_info(runtime: HsaRuntime, address: int, out: int, alloc: int, count_
     require(address and out)
     wanted = ctypes.c_uint32.from_address(out).value
     require(wanted)
-    info = PointerInfo(type=PointerType.UNKNOWN)
-    agents: list[int] = []
+    info, agents = _describe_pointer(runtime, address)
+    info.size = min(wanted, ctypes.sizeof(info))
+    ctypes.memmove(out, ctypes.addressof(info), info.size)
+    if alloc and count_out and agents_out:
+        _store_agents(agents, alloc, count_out, agents_out)
+
+
+def _describe_pointer(runtime: HsaRuntime, address: int) -> tuple[PointerInfo, list[int]]:
+    """What an address is, and the handles of the agents that may access it."""
     allocation = runtime.pool_memory.find(address)
     locked = runtime.pool_memory.find_locked(address)
     if allocation is not None:
@@ -191,15 +206,25 @@ def pointer_info(runtime: HsaRuntime, address: int, out: int, alloc: int, count_
             0, PointerType.HSA, allocation.address, allocation.address, allocation.size, allocation.user_data
         )
         info.agentOwner, info.global_flags = owner.handle, allocation.pool.flags
-        agents = list(dict.fromkeys([owner.handle, *allocation.agents]))
-    elif locked is not None:
+        return info, list(dict.fromkeys([owner.handle, *allocation.agents]))
+    if locked is not None:
         info = PointerInfo(0, PointerType.LOCKED, locked.address, locked.address, locked.size)
         info.agentOwner, info.global_flags = next(iter(runtime.agents)), PoolFlag.FINE_GRAINED
-        agents = list(locked.agents)
-    info.size = min(wanted, ctypes.sizeof(info))
-    ctypes.memmove(out, ctypes.addressof(info), info.size)
-    if alloc and count_out and agents_out:
-        _store_agents(agents, alloc, count_out, agents_out)
+        return info, list(locked.agents)
+    return _describe_reserved(runtime, address)
+
+
+def _describe_reserved(runtime: HsaRuntime, address: int) -> tuple[PointerInfo, list[int]]:
+    reservation, mapped = runtime.virtual_memory.reservation(address), runtime.virtual_memory.find(address)
+    if mapped is not None:
+        start, pool = mapped.mapping.address, mapped.memory.pool
+        info = PointerInfo(0, PointerType.HSA_VMEM, start, start, mapped.mapping.size)
+        info.agentOwner, info.global_flags = pool.agent.handle, pool.flags
+        allowed = [handle for handle, given in mapped.permissions.items() if given != AccessPermission.NONE]
+        return info, allowed
+    if reservation is not None:
+        return PointerInfo(0, PointerType.RESERVED_ADDRESS, 0, reservation.address, reservation.size), []
+    return PointerInfo(type=PointerType.UNKNOWN), []
 
 
 def _store_agents(agents: list[int], alloc: int, count_out: int, agents_out: int) -> None:

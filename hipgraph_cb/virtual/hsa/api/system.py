@@ -75,6 +75,7 @@ def _system_numbers() -> dict[int, tuple[Callable[[int, int], None], int]]:
         SystemInfo.EXT_VERSION_MAJOR: (store_u16, 1),
         SystemInfo.EXT_VERSION_MINOR: (store_u16, 6),
         **dict.fromkeys(absent, (store_u8, 0)),
+        SystemInfo.VIRTUAL_MEM_API_SUPPORTED: (store_u8, 1),
     }
 
 

@@ -46,10 +46,11 @@ class PoolMemory:
         self.allocations: dict[int, PoolAllocation] = {}
         self.locked: dict[int, LockedRange] = {}
 
+    def used(self, agent: Agent) -> int:
+        """The bytes of an agent's pools that are allocated."""
+        return sum(known.size for known in self.allocations.values() if known.pool.agent is agent)
+
     def allocate(self, pool: MemoryPool, size: int) -> int:
-        used = sum(known.size for known in self.allocations.values() if known.pool.agent is pool.agent)
-        if used + size > pool.size:
-            raise CallError(Status.OUT_OF_RESOURCES, f"{used} of {pool.size} bytes are in use, {size} were requested")
         label = f"HSA memory #{len(self.allocations)}"
         try:
             address = self._memory.allocate(size, alignment=GRANULE, label=label)
@@ -84,7 +85,7 @@ class PoolMemory:
     def check_range(self, address: int, size: int) -> None:
         """Refuse a range that is partly in device memory and not inside one live allocation there."""
         memory = self._memory
-        if address + size <= memory.base or address >= memory.base + memory.capacity:
+        if address + size <= memory.base or address >= memory.end:
             return  # the program's own memory
         try:
             memory.bytes(address, size)

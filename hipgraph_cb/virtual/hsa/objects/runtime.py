@@ -16,6 +16,7 @@ from hipgraph_cb.virtual.hsa.objects.agent import Agent, MemoryPool, make_agents
 from hipgraph_cb.virtual.hsa.objects.events import Events
 from hipgraph_cb.virtual.hsa.objects.pool_memory import PoolMemory
 from hipgraph_cb.virtual.hsa.objects.signals import Pending, Signals
+from hipgraph_cb.virtual.hsa.objects.virtual_memory import VirtualMemory
 from hipgraph_cb.virtual.machine import Machine
 
 if TYPE_CHECKING:
@@ -59,6 +60,7 @@ class HsaRuntime:
         self.signals = Signals(self.memory)
         self.events = Events(gate, machine)
         self.pool_memory = PoolMemory(self.memory)
+        self.virtual_memory = VirtualMemory(self.memory)
         self.queues: dict[int, Queue] = {}
         self.doorbells: dict[int, Queue] = {}
         self.queue_count = 0
@@ -94,6 +96,17 @@ class HsaRuntime:
         if queue is None:
             raise CallError(Status.INVALID_QUEUE, f"{address:#x} is not a queue")
         return queue
+
+    # -- room in memory --------------------------------------------------------------------------------------------
+
+    def used(self, agent: Agent) -> int:
+        """The bytes of an agent that are in use."""
+        return self.pool_memory.used(agent) + self.virtual_memory.used(agent)
+
+    def check_room(self, pool: MemoryPool, size: int) -> None:
+        used = self.used(pool.agent)
+        if used + size > pool.size:
+            raise CallError(Status.OUT_OF_RESOURCES, f"{used} of {pool.size} bytes are in use, {size} were requested")
 
     # -- what happens without a call -------------------------------------------------------------------------------
 
@@ -141,3 +154,4 @@ class HsaRuntime:
         self.events.forget_all()
         self.signals.release_all()
         self.pool_memory.release_all()
+        self.virtual_memory.release_all()

@@ -155,6 +155,10 @@ class Memory:
         """Whether the arena holds the byte at `address`, live or not."""
         return self.base <= address < self.end
 
+    def may_be_reserved(self, address: int) -> bool:
+        """Whether the byte at `address` is in the part of the reservations."""
+        return self.base + self.capacity <= address < self.end
+
     @property
     def live_bytes(self) -> int:
         """The sum of the sizes of all live allocations."""

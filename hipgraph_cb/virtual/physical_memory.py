@@ -6,7 +6,6 @@ import ctypes
 import fcntl
 import mmap
 import os
-from contextlib import suppress
 
 from hipgraph_cb.errors import InvalidArgumentError, ResourceExhaustedError
 
@@ -57,10 +56,7 @@ class PhysicalMemory:
         Raises:
             InvalidArgumentError: the file is not memory of a virtual GPU.
         """
-        seals = 0
-        with suppress(OSError):
-            seals = fcntl.fcntl(descriptor, fcntl.F_GET_SEALS)
-        if not seals & fcntl.F_SEAL_SHRINK:
+        if not _keeps_its_size(descriptor):
             raise InvalidArgumentError(
                 "this is not memory of a virtual GPU",
                 found=f"file descriptor {descriptor}",
@@ -79,6 +75,16 @@ class PhysicalMemory:
     def close(self) -> None:
         """Give the memory back, once it is mapped nowhere."""
         os.close(self._descriptor)
+
+
+def _keeps_its_size(descriptor: int) -> bool:
+    """It is a file in memory that cannot shrink."""
+    if descriptor < 0:
+        return False
+    try:
+        return bool(fcntl.fcntl(descriptor, fcntl.F_GET_SEALS) & fcntl.F_SEAL_SHRINK)
+    except OSError:
+        return False
 
 
 def put_empty_pages(address: int, size: int) -> None:

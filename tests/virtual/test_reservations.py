@@ -118,4 +118,7 @@ def test_a_file_that_may_shrink_is_not_taken_for_memory(tmp_path):
     with (tmp_path / "file").open("w+b") as file, pytest.raises(InvalidArgumentError) as caught:
         PhysicalMemory.imported(file.fileno())
     assert str(caught.value).startswith("this is not memory of a virtual GPU")
-    assert identity_of(-1) is None
+    for descriptor in (-1, 999_999):
+        assert identity_of(descriptor) is None
+        with pytest.raises(InvalidArgumentError):
+            PhysicalMemory.imported(descriptor)

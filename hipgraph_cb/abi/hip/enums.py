@@ -163,6 +163,21 @@ class AllocationType(IntEnum):
     """hipMemAllocationType."""
 
     PINNED = 1
+    UNCACHED = 0x40000000
+
+
+class HandleType(IntEnum):
+    """hipMemAllocationHandleType."""
+
+    NONE = 0
+    POSIX_FILE_DESCRIPTOR = 1
+
+
+class AllocationGranularity(IntEnum):
+    """hipMemAllocationGranularity_flags."""
+
+    MINIMUM = 0
+    RECOMMENDED = 1
 
 
 class GraphUpdateResult(IntEnum):

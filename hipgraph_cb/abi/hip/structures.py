@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ctypes import Structure, c_byte, c_char, c_int, c_size_t, c_uint, c_ulonglong, sizeof
+from ctypes import Structure, c_byte, c_char, c_int, c_size_t, c_ubyte, c_uint, c_ulonglong, c_ushort, sizeof
 from typing import Any
 
 POINTER = c_size_t
@@ -304,6 +304,19 @@ class PoolProperties(Structure):
         ("win32SecurityAttributes", POINTER),
         ("maxSize", c_size_t),
         ("reserved", c_byte * 56),
+    )
+
+
+class AllocationProperties(Structure):
+    """hipMemAllocationProp."""
+
+    _fields_ = (
+        *_fields("type requestedHandleType", c_int),
+        ("location", MemoryLocation),
+        ("win32HandleMetaData", POINTER),
+        *_fields("compressionType gpuDirectRDMACapable", c_ubyte),
+        ("usage", c_ushort),
+        ("reserved", c_byte * 4),
     )
 
 

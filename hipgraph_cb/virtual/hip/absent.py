@@ -40,18 +40,12 @@ GROUPS = (
     AbsentGroup(
         "other processes' memory",
         "device memory is private to the process",
-        r"hipIpc.*|hipMemPool(Export|Import).*|hipMem(Export|Import).*|hipMemGetHandleForAddressRange",
+        r"hipIpc.*|hipMemPool(Export|Import).*|hipMemGetHandleForAddressRange",
     ),
     AbsentGroup(
         "external memory and semaphores",
         "there is no other device that they could belong to",
         r"hip.*External(Memory|Semaphore).*",
-    ),
-    AbsentGroup(
-        "virtual memory management",
-        "a device address is an address of the host, so ranges cannot be mapped again",
-        r"hipMem(AddressFree|AddressReserve|Create|GetAccess|GetAllocationGranularity|Map|Release|SetAccess|Unmap|"
-        r"GetAllocationPropertiesFromHandle|RetainAllocationHandle)",
     ),
     AbsentGroup(
         "launches on several devices and clustered launches",

@@ -9,7 +9,8 @@ from __future__ import annotations
 from hipgraph_cb.virtual.entries import Fallback
 
 _DONE = """
-hipFree hipFreeAsync hipFreeHost hipHostFree hipHostUnregister hipMemPoolDestroy hipMemPoolTrimTo
+hipFree hipFreeAsync hipFreeHost hipHostFree hipHostUnregister hipMemPoolDestroy hipMemPoolTrimTo hipMemRelease
+hipMemUnmap hipMemAddressFree
 hipStreamDestroy hipEventDestroy hipGraphDestroy hipGraphExecDestroy hipGraphDestroyNode hipUserObjectRelease
 hipGraphReleaseUserObject hipModuleUnload hipLibraryUnload __hipUnregisterFatBinary hipCtxDestroy
 hipDevicePrimaryCtxRelease hipDevicePrimaryCtxReset hipDeviceReset hipProfilerStop

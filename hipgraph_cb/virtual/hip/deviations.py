@@ -37,6 +37,12 @@ NOT_COPIED = MappingProxyType(
             "AMD's runtime gives kernels the host's own address; here hipHostGetDevicePointer gives the address of a "
             "copy, since kernels reach device memory only"
         ),
+        "virtual memory": (
+            "AMD's hipMemMap succeeds whatever it is given and maps nothing then, hipMemAddressFree frees from the "
+            "middle, hipMemUnmap unmaps parts, hipMemRelease takes a released handle, and hipFree takes mapped memory "
+            "and does nothing; here they return hipErrorInvalidValue. The size and the start of mapped memory, which "
+            "AMD's runtime gives as -1 and 256, are those of the mapping, and an alignment is kept"
+        ),
         "copies to pageable memory in graphs": (
             "AMD's hipGraphLaunch waits for them; here they are done behind the launch, as the documentation of "
             "graphs has it"

@@ -45,6 +45,11 @@ class Profile:
         copy_accepts_no_pitch: hipMemcpy3DParms with pitch 0 and xsize 0.
         launch_on_unknown_stream: what hipGraphLaunch of an empty graph returns for a handle that is not a stream.
         copy_params_of_1d_nodes: hipGraphMemcpyNodeGetParams fills them in (else zeros).
+        bad_reservation: the code for reserving no bytes, parts of pages, or with an alignment that is none.
+        creates_host_and_uncached_memory: hipMemCreate takes host memory and uncached memory.
+        created_on_unknown_device: the code for memory of a device that there is none of.
+        imports_through_pointer: hipMemImportFromShareableHandle gets the address of a file descriptor (else itself).
+        checks_access: hipMemSetAccess takes devices and the three permissions only.
     """
 
     version: int
@@ -70,6 +75,11 @@ class Profile:
     copy_accepts_no_pitch: bool
     copy_params_of_1d_nodes: bool
     launch_on_unknown_stream: int
+    bad_reservation: int
+    creates_host_and_uncached_memory: bool
+    created_on_unknown_device: int
+    imports_through_pointer: bool
+    checks_access: bool
 
     def has(self, function: str) -> bool:
         """The version exports the function."""
@@ -101,6 +111,11 @@ PROFILES = {
         copy_accepts_no_pitch=False,
         copy_params_of_1d_nodes=False,
         launch_on_unknown_stream=Code.SUCCESS,
+        bad_reservation=Code.OUT_OF_MEMORY,
+        creates_host_and_uncached_memory=False,
+        created_on_unknown_device=Code.INVALID_VALUE,
+        imports_through_pointer=True,
+        checks_access=False,
     ),
     "7.2": Profile(
         version=70253211,
@@ -126,5 +141,10 @@ PROFILES = {
         copy_accepts_no_pitch=True,
         copy_params_of_1d_nodes=True,
         launch_on_unknown_stream=Code.CONTEXT_IS_DESTROYED,
+        bad_reservation=Code.INVALID_VALUE,
+        creates_host_and_uncached_memory=True,
+        created_on_unknown_device=Code.INVALID_DEVICE,
+        imports_through_pointer=False,
+        checks_access=True,
     ),
 }

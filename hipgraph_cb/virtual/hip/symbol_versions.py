@@ -39,7 +39,10 @@ _LISTED = {
     "hip_5.1": """hipDeviceGetUuid hipDeviceGetDefaultMemPool hipDeviceSetMemPool hipDeviceGetMemPool
         hipMallocAsync hipFreeAsync hipMemPoolTrimTo hipMemPoolSetAttribute hipMemPoolGetAttribute
         hipMemPoolSetAccess hipMemPoolGetAccess hipMemPoolCreate hipMemPoolDestroy
-        hipMallocFromPoolAsync""",
+        hipMallocFromPoolAsync
+        hipMemAddressFree hipMemAddressReserve hipMemCreate hipMemExportToShareableHandle hipMemGetAccess
+        hipMemGetAllocationGranularity hipMemGetAllocationPropertiesFromHandle hipMemImportFromShareableHandle
+        hipMemMap hipMemRelease hipMemRetainAllocationHandle hipMemSetAccess hipMemUnmap""",
     "hip_5.2": """hipMemcpy_spt hipMemcpyAsync_spt hipStreamSynchronize_spt hipMemset_spt hipStreamQuery_spt
         hipStreamGetFlags_spt hipStreamGetPriority_spt hipStreamWaitEvent_spt hipEventRecord_spt
         hipLaunchKernel_spt hipLaunchCooperativeKernel_spt hipMemcpyToSymbol_spt hipMemcpyFromSymbol_spt hipMemcpy2D_spt
@@ -100,11 +103,8 @@ REFUSED = {
         hipGraphicsUnregisterResource hipImportExternalMemory hipImportExternalSemaphore hipMemcpy2DToArrayAsync
         hipSignalExternalSemaphoresAsync hipWaitExternalSemaphoresAsync""",
     "hip_4.5": "hipGraphicsSubResourceGetMappedArray",
-    "hip_5.1": """hipMemAddressFree hipMemAddressReserve hipMemCreate hipMemExportToShareableHandle hipMemGetAccess
-        hipMemGetAllocationGranularity hipMemGetAllocationPropertiesFromHandle hipMemImportFromShareableHandle
-        hipMemMap hipMemMapArrayAsync hipMemPoolExportPointer hipMemPoolExportToShareableHandle
-        hipMemPoolImportFromShareableHandle hipMemPoolImportPointer hipMemRelease hipMemRetainAllocationHandle
-        hipMemSetAccess hipMemUnmap""",
+    "hip_5.1": """hipMemMapArrayAsync hipMemPoolExportPointer hipMemPoolExportToShareableHandle
+        hipMemPoolImportFromShareableHandle hipMemPoolImportPointer""",
     "hip_5.2": "hipMemcpy2DFromArray_spt hipMemcpy2DToArray_spt",
     "hip_5.3": """hipGraphAddExternalSemaphoresSignalNode hipGraphAddExternalSemaphoresWaitNode
         hipGraphExecExternalSemaphoresSignalNodeSetParams hipGraphExecExternalSemaphoresWaitNodeSetParams

@@ -236,4 +236,4 @@ def test_the_last_shut_down_gives_everything_back(client, vmem, library):
     library.runtime.virtual_memory.release_all()
     assert memory.find(address) is None
     assert "which was freed" in memory.describe(address)
-    assert not library.runtime.virtual_memory.used(library.runtime.agents[client.gpu])
+    assert not library.runtime.virtual_memory.handles()

@@ -34,7 +34,7 @@ def check_range(runtime: HipRuntime, address: int, size: int) -> None:
     """A range may not leave the allocation it starts in."""
     refuse_freed(runtime, address)
     allocation = runtime.allocations.find(address)
-    if allocation is not None and address + size > allocation.address + allocation.size:
+    if allocation is not None and address + size > allocation.end:
         raise CallError(Code.INVALID_VALUE, f"{runtime.memory.describe(address, size)}")
 
 

@@ -26,7 +26,7 @@ def _check_end(runtime: HipRuntime, destination: int, size: int) -> None:
     allocation = runtime.allocations.find(destination)
     if allocation is None:
         raise CallError(Code.INVALID_VALUE, "a memset needs memory that HIP knows")
-    if destination + size > allocation.address + allocation.size:
+    if destination + size > allocation.end:
         raise CallError(Code.INVALID_VALUE, runtime.memory.describe(destination, size))
 
 

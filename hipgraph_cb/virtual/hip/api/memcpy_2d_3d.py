@@ -41,7 +41,7 @@ def _check_reach(runtime: HipRuntime, side: _Side, width: int, height: int, dept
     if allocation is None or not (width and height and depth):
         return
     end = side.address + (depth - 1) * side.slice + (height - 1) * side.pitch + width
-    if end > allocation.address + allocation.size:
+    if end > allocation.end:
         raise CallError(Code.INVALID_VALUE, runtime.memory.describe(side.address, end - side.address))
 
 

@@ -127,7 +127,7 @@ def malloc_pitch(runtime: HipRuntime, out: int, pitch_out: int, width: int, heig
 def mem_get_info(runtime: HipRuntime, free_out: int, total_out: int) -> None:
     total = runtime.settings.memory
     if free_out:
-        store_pointer(free_out, total - runtime.allocations.used.get(runtime.gpu.ordinal, 0))
+        store_pointer(free_out, total - runtime.allocations.in_use(runtime.gpu.ordinal))
     if total_out:
         store_pointer(total_out, total)
 

@@ -87,7 +87,7 @@ def _attributes(runtime: HipRuntime, allocation: DeviceAllocation, address: int)
         PointerAttribute.BUFFER_ID: ctypes.c_ulonglong(allocation.address),
         PointerAttribute.IS_MANAGED: _TRUTH(is_managed),
         PointerAttribute.DEVICE_ORDINAL: _INTEGER(allocation.ordinal),
-        PointerAttribute.IS_LEGACY_HIP_IPC_CAPABLE: _INTEGER(is_device),
+        PointerAttribute.IS_LEGACY_HIP_IPC_CAPABLE: _INTEGER(is_device and not allocation.reach),
         PointerAttribute.RANGE_START_ADDR: _POINTER(allocation.address),
         PointerAttribute.RANGE_SIZE: _POINTER(allocation.size),
         PointerAttribute.MAPPED: _TRUTH(1),

@@ -6,7 +6,7 @@ import ctypes
 import itertools
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -14,6 +14,7 @@ from hipgraph_cb.abi.hip.codes import Code
 from hipgraph_cb.abi.hip.enums import MemoryType
 from hipgraph_cb.virtual.callbacks import CallError
 from hipgraph_cb.virtual.memory import Memory, OutOfMemory
+from hipgraph_cb.virtual.virtual_memory import Refusals, VirtualMemory
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -21,7 +22,12 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class DeviceAllocation:
-    """A range that HIP knows: `size` bytes at `address`, made on device `ordinal`, from `pool` or, 0, none."""
+    """A range that HIP knows: `size` bytes at `address`, made on device `ordinal`, from `pool` or, 0, none.
+
+    Attributes:
+        reach: end of the addresses that a call takes, where that is not the end of the range: the device checks the
+            others.
+    """
 
     address: int
     size: int
@@ -29,6 +35,29 @@ class DeviceAllocation:
     ordinal: int
     flags: int = 0
     pool: int = 0
+    reach: int = 0
+
+    @property
+    def end(self) -> int:
+        return self.reach or self.address + self.size
+
+
+class CreatedMemory(NamedTuple):
+    """Whose memory without an address is. `properties`: a hipMemAllocationProp."""
+
+    kind: MemoryType
+    ordinal: int
+    properties: bytes
+
+
+_REFUSALS = Refusals(
+    unknown=Code.INVALID_VALUE,
+    invalid=Code.INVALID_VALUE,
+    other_size=Code.UNKNOWN,
+    in_use=Code.UNKNOWN,
+    no_room=Code.OUT_OF_MEMORY,
+    foreign=Code.INVALID_VALUE,
+)
 
 
 @dataclass(frozen=True)
@@ -71,10 +100,12 @@ class Allocations:
         used: bytes in use by device ordinal.
         pool_used, pool_high: bytes in use of memory pools, now and at most, by their handles.
         registered: host memory of the program that it made known, by its address.
+        virtual: reserved ranges, memory without an address, and what is mapped.
     """
 
     memory: Memory
     limit: int
+    virtual: VirtualMemory[CreatedMemory] = field(init=False)
     used: dict[int, int] = field(default_factory=dict)
     pool_used: dict[int, int] = field(default_factory=dict)
     pool_high: dict[int, int] = field(default_factory=dict)
@@ -83,13 +114,27 @@ class Allocations:
     _numbers: Iterator[int] = field(default_factory=itertools.count)
     _dormant: dict[int, DeviceAllocation] = field(default_factory=dict)
 
+    def __post_init__(self) -> None:
+        self.virtual = VirtualMemory(self.memory, _REFUSALS)
+
+    def in_use(self, ordinal: int) -> int:
+        """The bytes of a device that are in use."""
+        created = (
+            known.physical.size
+            for known in self.virtual.handles()
+            if known.owner.ordinal == ordinal and known.owner.kind is MemoryType.DEVICE
+        )
+        return self.used.get(ordinal, 0) + sum(created)
+
+    def check_room(self, size: int, ordinal: int) -> None:
+        used = self.in_use(ordinal)
+        if used + size > self.limit:
+            raise CallError(Code.OUT_OF_MEMORY, f"{used} of {self.limit} bytes are in use, {size} were asked for")
+
     def allocate(self, size: int, kind: MemoryType, ordinal: int, flags: int = 0, pool: int = 0) -> int:
         """The address of `size` fresh bytes; hipErrorOutOfMemory where the device has no room."""
-        if kind is not MemoryType.HOST and self.used.get(ordinal, 0) + size > self.limit:
-            raise CallError(
-                Code.OUT_OF_MEMORY,
-                f"{self.used.get(ordinal, 0)} of {self.limit} bytes are in use, {size} were asked for",
-            )
+        if kind is not MemoryType.HOST:
+            self.check_room(size, ordinal)
         label = f"{kind.name.lower()} memory #{next(self._numbers)}"
         try:
             address = self.memory.allocate(size, label=label)
@@ -142,6 +187,8 @@ class Allocations:
             return exact
         if not self.memory.is_inside(address):
             return self._registered_at(address) if self.registered else None
+        if self.memory.may_be_reserved(address):
+            return self._mapped_at(address)
         found = self.memory.find(address)
         if found is None:
             return self._holding(self._dormant, address) if self._dormant else None
@@ -153,6 +200,14 @@ class Allocations:
             if allocation.address <= address < allocation.address + allocation.size:
                 return allocation
         return None
+
+    def _mapped_at(self, address: int) -> DeviceAllocation | None:
+        """What is mapped there. AMD's calls check nothing of a range behind its first byte."""
+        mapped = self.virtual.find(address)
+        if mapped is None:
+            return None
+        mapping, owner = mapped.mapping, mapped.memory.owner
+        return DeviceAllocation(mapping.address, mapping.size, owner.kind, owner.ordinal, reach=mapped.reservation.end)
 
     def _registered_at(self, address: int) -> DeviceAllocation | None:
         for registered in self.registered.values():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 
 from hipgraph_cb.abi.hip.codes import Code
 from hipgraph_cb.virtual.callbacks import CallError
@@ -10,6 +11,7 @@ from hipgraph_cb.virtual.hip.objects.capture import forbid_legacy_call
 from hipgraph_cb.virtual.hip.objects.runtime import HipRuntime
 from hipgraph_cb.virtual.hip.objects.stream import Stream, wait_for_streams
 from hipgraph_cb.virtual.hip.objects.work import SteppedWork, Work, run_work
+from hipgraph_cb.virtual.memory import MemoryFault
 from hipgraph_cb.virtual.worker import Operation
 
 
@@ -54,8 +56,9 @@ def run_now(runtime: HipRuntime, stream: Stream, work: Work) -> None:
     if stream.is_null:
         forbid_legacy_call(runtime)
     if stream.is_idle:
-        work.run(runtime, stream.gpu, None)
-        return
+        with suppress(MemoryFault):  # then once more on the worker, which reports it as it reports every fault
+            work.run(runtime, stream.gpu, None)
+            return
     submit(runtime, stream, work)
     wait_for_streams(runtime.gate, stream.group())
 

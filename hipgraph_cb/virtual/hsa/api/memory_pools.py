@@ -217,7 +217,7 @@ def _describe_pointer(runtime: HsaRuntime, address: int) -> tuple[PointerInfo, l
 def _describe_reserved(runtime: HsaRuntime, address: int) -> tuple[PointerInfo, list[int]]:
     reservation, mapped = runtime.virtual_memory.reservation(address), runtime.virtual_memory.find(address)
     if mapped is not None:
-        start, pool = mapped.mapping.address, mapped.memory.pool
+        start, pool = mapped.mapping.address, mapped.memory.owner.pool
         info = PointerInfo(0, PointerType.HSA_VMEM, start, start, mapped.mapping.size)
         info.agentOwner, info.global_flags = pool.agent.handle, pool.flags
         allowed = [handle for handle, given in mapped.permissions.items() if given != AccessPermission.NONE]

@@ -7,8 +7,7 @@ from hipgraph_cb.abi.hsa.status import Status
 from hipgraph_cb.abi.hsa.structures import MemoryAccess
 from hipgraph_cb.virtual.hsa.function_table import HANDLE, INT, POINTER, SIZE, UINT64, api
 from hipgraph_cb.virtual.hsa.native import require, store_u32, store_u64
-from hipgraph_cb.virtual.hsa.objects.agent import MemoryPool
-from hipgraph_cb.virtual.hsa.objects.pool_memory import GRANULE
+from hipgraph_cb.virtual.hsa.objects.pool_memory import GRANULE, MemoryOfPool
 from hipgraph_cb.virtual.hsa.objects.runtime import HsaRuntime
 
 _MEMORY_TYPES = (0, 1)  # none, pinned
@@ -41,7 +40,7 @@ def handle_create(runtime: HsaRuntime, pool_handle: int, size: int, kind: int, f
     pool = runtime.pools[pool_handle]
     require(pool.is_allocatable, Status.INVALID_ALLOCATION, "this pool is local memory of workgroups")
     runtime.check_room(pool, size)
-    store_u64(out, runtime.virtual_memory.create(pool, size, kind))
+    store_u64(out, runtime.virtual_memory.create(MemoryOfPool(pool, kind), size))
 
 
 @api("hsa_amd_vmem_handle_release", HANDLE, releases=True)
@@ -95,11 +94,8 @@ def export_shareable_handle(runtime: HsaRuntime, out: int, handle: int, flags: i
 @api("hsa_amd_vmem_import_shareable_handle", INT, POINTER)
 def import_shareable_handle(runtime: HsaRuntime, descriptor: int, out: int) -> None:
     require(out)
-    store_u64(out, runtime.virtual_memory.import_file(descriptor, _first_pool_of_a_gpu(runtime)))
-
-
-def _first_pool_of_a_gpu(runtime: HsaRuntime) -> MemoryPool:
-    return next(pool for pool in runtime.pools.values() if pool.agent.gpu is not None)
+    pool = next(pool for pool in runtime.pools.values() if pool.agent.gpu is not None)
+    store_u64(out, runtime.virtual_memory.import_file(descriptor, MemoryOfPool(pool, 0)))
 
 
 @api("hsa_amd_vmem_retain_alloc_handle", POINTER, POINTER)
@@ -116,6 +112,6 @@ def retain_alloc_handle(runtime: HsaRuntime, out: int, address: int) -> None:
 @api("hsa_amd_vmem_get_alloc_properties_from_handle", HANDLE, POINTER, POINTER)
 def get_alloc_properties(runtime: HsaRuntime, handle: int, pool_out: int, kind_out: int) -> None:
     require(pool_out and kind_out)
-    memory = runtime.virtual_memory.memory(handle)
-    store_u64(pool_out, memory.pool.handle)
-    store_u32(kind_out, memory.kind)
+    owner = runtime.virtual_memory.memory(handle).owner
+    store_u64(pool_out, owner.pool.handle)
+    store_u32(kind_out, owner.kind)

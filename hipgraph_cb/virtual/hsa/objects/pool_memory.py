@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from hipgraph_cb.abi.hsa.status import Status
 from hipgraph_cb.virtual.callbacks import CallError
@@ -27,6 +28,13 @@ class PoolAllocation:
     user_data: int = 0
     agents: list[int] = field(default_factory=list)
     callbacks: list[tuple[int, int]] = field(default_factory=list)
+
+
+class MemoryOfPool(NamedTuple):
+    """Whose memory without an address is. `kind`: hsa_amd_memory_type_t."""
+
+    pool: MemoryPool
+    kind: int
 
 
 @dataclass(frozen=True)

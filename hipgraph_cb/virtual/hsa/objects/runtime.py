@@ -14,10 +14,10 @@ from hipgraph_cb.virtual.callbacks import CallError, CallGate
 from hipgraph_cb.virtual.handles import HandleTable
 from hipgraph_cb.virtual.hsa.objects.agent import Agent, MemoryPool, make_agents
 from hipgraph_cb.virtual.hsa.objects.events import Events
-from hipgraph_cb.virtual.hsa.objects.pool_memory import PoolMemory
+from hipgraph_cb.virtual.hsa.objects.pool_memory import MemoryOfPool, PoolMemory
 from hipgraph_cb.virtual.hsa.objects.signals import Pending, Signals
-from hipgraph_cb.virtual.hsa.objects.virtual_memory import VirtualMemory
 from hipgraph_cb.virtual.machine import Machine
+from hipgraph_cb.virtual.virtual_memory import Refusals, VirtualMemory
 
 if TYPE_CHECKING:
     from hipgraph_cb.virtual.hsa.objects.executable import CodeObjectReader, Executable, LoadedCodeObject, Symbol
@@ -26,6 +26,14 @@ if TYPE_CHECKING:
 
 TICKS_PER_SECOND = 100_000_000
 """The rate of HSA timestamps: 10 ns a tick."""
+_REFUSALS = Refusals(
+    unknown=Status.INVALID_ALLOCATION,
+    invalid=Status.INVALID_ARGUMENT,
+    other_size=Status.INVALID_ARGUMENT,
+    in_use=Status.RESOURCE_FREE,
+    no_room=Status.OUT_OF_RESOURCES,
+    foreign=Status.INCOMPATIBLE_ARGUMENTS,
+)
 _EventHandler = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_size_t, ctypes.c_size_t)
 
 
@@ -60,7 +68,7 @@ class HsaRuntime:
         self.signals = Signals(self.memory)
         self.events = Events(gate, machine)
         self.pool_memory = PoolMemory(self.memory)
-        self.virtual_memory = VirtualMemory(self.memory)
+        self.virtual_memory: VirtualMemory[MemoryOfPool] = VirtualMemory(self.memory, _REFUSALS)
         self.queues: dict[int, Queue] = {}
         self.doorbells: dict[int, Queue] = {}
         self.queue_count = 0
@@ -101,7 +109,8 @@ class HsaRuntime:
 
     def used(self, agent: Agent) -> int:
         """The bytes of an agent that are in use."""
-        return self.pool_memory.used(agent) + self.virtual_memory.used(agent)
+        created = (known for known in self.virtual_memory.handles() if known.owner.pool.agent is agent)
+        return self.pool_memory.used(agent) + sum(known.physical.size for known in created)
 
     def check_room(self, pool: MemoryPool, size: int) -> None:
         used = self.used(pool.agent)

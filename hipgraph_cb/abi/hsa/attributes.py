@@ -40,7 +40,7 @@ class Extension(IntEnum):
 
 
 class AgentInfo(IntEnum):
-    """hsa_agent_info_t, and hsa_amd_agent_info_t from 0xA000 on."""
+    """hsa_agent_info_t, the additions for images from 0x3000 on, and hsa_amd_agent_info_t from 0xA000 on."""
 
     NAME = 0
     VENDOR_NAME = 1
@@ -67,6 +67,19 @@ class AgentInfo(IntEnum):
     VERSION_MINOR = 22
     BASE_PROFILE_DEFAULT_FLOAT_ROUNDING_MODES = 23
     FAST_F16_OPERATION = 24
+    IMAGE_1D_MAX_ELEMENTS = 0x3000
+    IMAGE_1DA_MAX_ELEMENTS = 0x3001
+    IMAGE_1DB_MAX_ELEMENTS = 0x3002
+    IMAGE_2D_MAX_ELEMENTS = 0x3003
+    IMAGE_2DA_MAX_ELEMENTS = 0x3004
+    IMAGE_2DDEPTH_MAX_ELEMENTS = 0x3005
+    IMAGE_2DADEPTH_MAX_ELEMENTS = 0x3006
+    IMAGE_3D_MAX_ELEMENTS = 0x3007
+    IMAGE_ARRAY_MAX_LAYERS = 0x3008
+    MAX_IMAGE_RD_HANDLES = 0x3009
+    MAX_IMAGE_RORW_HANDLES = 0x300A
+    MAX_SAMPLER_HANDLERS = 0x300B
+    IMAGE_LINEAR_ROW_PITCH_ALIGNMENT = 0x300C
     CHIP_ID = 0xA000
     CACHELINE_SIZE = 0xA001
     COMPUTE_UNIT_COUNT = 0xA002

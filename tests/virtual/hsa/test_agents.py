@@ -51,6 +51,25 @@ def test_limits_of_a_gpu(client):
     assert agent_info(client, client.gpu, 0xA002) == 304
 
 
+def test_a_gpu_has_no_images_and_says_how_rows_are_aligned(client):
+    extensions = agent_info(client, client.gpu, 20, U8 * 128)
+    assert [index for index in range(1024) if extensions[index // 8] >> index % 8 & 1] == [1]
+    lengths = {0x3003: 2, 0x3004: 2, 0x3005: 2, 0x3006: 2, 0x3007: 3}
+    for attribute in range(0x3000, 0x300C):
+        count = lengths.get(attribute, 1)
+        assert list(agent_info(client, client.gpu, attribute, U32 * count)) == [0] * count
+    assert agent_info(client, client.gpu, 0x300C) == 256
+    assert client.hsa.hsa_agent_get_info(client.cpu, 0x300C, ctypes.byref(U32())) == 0x1001
+
+
+def test_a_cpu_knows_what_amds_runtime_asks_of_it(client):
+    name = ctypes.create_string_buffer(64)
+    assert client.hsa.hsa_agent_get_info(client.cpu, 0xA009, name) == 0
+    assert name.value == b"virtual CPU"
+    numbers = (0xA006, 0xA007, 0xA008, 0xA00A, 0xA00B, 0xA00C, 0xA00D)
+    assert [agent_info(client, client.cpu, attribute) for attribute in numbers] == [0] * 7
+
+
 def test_memory_that_is_left_is_reported(client):
     before = agent_info(client, client.gpu, 0xA015, U64)
     client.allocate(1000)

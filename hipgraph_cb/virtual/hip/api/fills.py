@@ -117,6 +117,7 @@ def fill_rows(
 ) -> None:
     """Fill rows of `width` elements of `size` bytes in order with a stream, and wait."""
     if width and height:
+        require(pitch >= width * size)
         run_now(runtime, stream, checked_fill_2d(runtime, destination, pitch, value, size, width, height))
 
 
@@ -124,6 +125,7 @@ def fill_rows_async(
     runtime: HipRuntime, stream: Stream, destination: int, pitch: int, value: int, size: int, width: int, height: int
 ) -> None:
     if width and height:
+        require(pitch >= width * size)
         submit(runtime, stream, checked_fill_2d(runtime, destination, pitch, value, size, width, height))
 
 

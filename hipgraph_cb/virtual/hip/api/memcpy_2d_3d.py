@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ctypes import addressof
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from hipgraph_cb.abi.hip.codes import Code
 from hipgraph_cb.abi.hip.enums import MemcpyKind, MemoryType
@@ -18,52 +18,15 @@ from hipgraph_cb.abi.hip.structures import (
     PitchedPointer,
 )
 from hipgraph_cb.virtual.callbacks import CallError
+from hipgraph_cb.virtual.hip.api.boxes import Side, box_between, check_direction, check_reach, run_box, run_box_async
 from hipgraph_cb.virtual.hip.api.copies import is_pageable
 from hipgraph_cb.virtual.hip.function_table import HANDLE, INT, POINTER, SIZE, api
 from hipgraph_cb.virtual.hip.native import load_bytes, require
 from hipgraph_cb.virtual.hip.objects.runtime import HipRuntime
-from hipgraph_cb.virtual.hip.objects.stream import Stream, wait_for_streams
 from hipgraph_cb.virtual.hip.objects.submit import run_now, submit
-from hipgraph_cb.virtual.hip.objects.work import CopyBox, Fill, refuse_freed
-
-
-@dataclass(frozen=True)
-class _Side:
-    address: int
-    pitch: int
-    slice: int
-
-
-def _check_reach(runtime: HipRuntime, side: _Side, width: int, height: int, depth: int) -> None:
-    """All rows have to be in the allocation that they begin in."""
-    refuse_freed(runtime, side.address)
-    allocation = runtime.allocations.find(side.address)
-    if allocation is None or not (width and height and depth):
-        return
-    end = side.address + (depth - 1) * side.slice + (height - 1) * side.pitch + width
-    if end > allocation.end:
-        raise CallError(Code.INVALID_VALUE, runtime.memory.describe(side.address, end - side.address))
-
-
-def _box(
-    runtime: HipRuntime, target: _Side, source: _Side, extent: tuple[int, int, int], parameters: bytes = b""
-) -> CopyBox:
-    for side in (target, source):
-        _check_reach(runtime, side, *extent)
-    return CopyBox(
-        target.address, target.pitch, target.slice, source.address, source.pitch, source.slice, *extent, parameters
-    )
-
+from hipgraph_cb.virtual.hip.objects.work import CopyBox, Fill
 
 # -- 2-D ---------------------------------------------------------------------------------------------------------------
-
-
-def _check_direction(runtime: HipRuntime, target: int, source: int, direction: int) -> None:
-    """Pageable host memory is no device memory; a wrong kind otherwise is accepted."""
-    from_device = direction in (MemcpyKind.DEVICE_TO_HOST, MemcpyKind.DEVICE_TO_DEVICE)
-    to_device = direction in (MemcpyKind.HOST_TO_DEVICE, MemcpyKind.DEVICE_TO_DEVICE)
-    require(not (from_device and is_pageable(runtime, source)), note=f"{source:#x} is pageable host memory")
-    require(not (to_device and is_pageable(runtime, target)), note=f"{target:#x} is pageable host memory")
 
 
 def _plane(
@@ -76,21 +39,8 @@ def _plane(
     if not (width and height):
         return None
     require(target_pitch >= width and source_pitch >= width, Code.INVALID_PITCH_VALUE)
-    _check_direction(runtime, target, source, direction)
-    return _box(runtime, _Side(target, target_pitch, 0), _Side(source, source_pitch, 0), (width, height, 1))
-
-
-def _run(runtime: HipRuntime, stream: Stream, box: CopyBox | None) -> None:
-    if box is not None:
-        run_now(runtime, stream, box)
-
-
-def _run_async(runtime: HipRuntime, stream: Stream, box: CopyBox | None) -> None:
-    """Pageable memory on either side makes the call wait: there is no staging of rows."""
-    if box is None or submit(runtime, stream, box) is None:
-        return
-    if is_pageable(runtime, box.source) or is_pageable(runtime, box.destination):
-        wait_for_streams(runtime.gate, [stream])
+    check_direction(runtime, target, source, direction)
+    return box_between(runtime, Side(target, target_pitch, 0), Side(source, source_pitch, 0), (width, height, 1))
 
 
 @api("hipMemcpy2D", POINTER, SIZE, POINTER, SIZE, SIZE, SIZE, INT)
@@ -99,7 +49,7 @@ def memcpy_2d(
     direction: int,
 ) -> None:  # fmt: skip
     plane = _plane(runtime, target, target_pitch, source, source_pitch, width, height, direction)
-    _run(runtime, runtime.gpu.null_stream, plane)
+    run_box(runtime, runtime.gpu.null_stream, plane)
 
 
 @api("hipMemcpy2DAsync", POINTER, SIZE, POINTER, SIZE, SIZE, SIZE, INT, HANDLE)
@@ -108,7 +58,7 @@ def memcpy_2d_async(
     direction: int, stream: int,
 ) -> None:  # fmt: skip
     plane = _plane(runtime, target, target_pitch, source, source_pitch, width, height, direction)
-    _run_async(runtime, runtime.stream(stream), plane)
+    run_box_async(runtime, runtime.stream(stream), plane)
 
 
 @api("hipMemcpy2D_spt", POINTER, SIZE, POINTER, SIZE, SIZE, SIZE, INT)
@@ -117,7 +67,7 @@ def memcpy_2d_per_thread(
     direction: int,
 ) -> None:  # fmt: skip
     plane = _plane(runtime, target, target_pitch, source, source_pitch, width, height, direction)
-    _run(runtime, runtime.stream(2), plane)
+    run_box(runtime, runtime.stream(2), plane)
 
 
 @api("hipMemcpy2DAsync_spt", POINTER, SIZE, POINTER, SIZE, SIZE, SIZE, INT, HANDLE)
@@ -136,21 +86,21 @@ def _driver_2d(runtime: HipRuntime, address: int) -> CopyBox | None:
         base = _driver_base(runtime, given, prefix)
         pitch = getattr(given, f"{prefix}Pitch") or given.WidthInBytes
         require(pitch >= given.WidthInBytes)
-        sides.append(_Side(base + getattr(given, f"{prefix}Y") * pitch + getattr(given, f"{prefix}XInBytes"), pitch, 0))
+        sides.append(Side(base + getattr(given, f"{prefix}Y") * pitch + getattr(given, f"{prefix}XInBytes"), pitch, 0))
     if not (given.WidthInBytes and given.Height):
         return None
-    return _box(runtime, sides[0], sides[1], (given.WidthInBytes, given.Height, 1))
+    return box_between(runtime, sides[0], sides[1], (given.WidthInBytes, given.Height, 1))
 
 
 @api("hipMemcpyParam2D", POINTER)
 @api("hipDrvMemcpy2DUnaligned", POINTER)
 def memcpy_param_2d(runtime: HipRuntime, parameters: int) -> None:
-    _run(runtime, runtime.gpu.null_stream, _driver_2d(runtime, parameters))
+    run_box(runtime, runtime.gpu.null_stream, _driver_2d(runtime, parameters))
 
 
 @api("hipMemcpyParam2DAsync", POINTER, HANDLE)
 def memcpy_param_2d_async(runtime: HipRuntime, parameters: int, stream: int) -> None:
-    _run_async(runtime, runtime.stream(stream), _driver_2d(runtime, parameters))
+    run_box_async(runtime, runtime.stream(stream), _driver_2d(runtime, parameters))
 
 
 # -- fills of rows and boxes -------------------------------------------------------------------------------------------
@@ -163,7 +113,7 @@ def _fill_box(runtime: HipRuntime, pointer: PitchedPointer, value: int, extent: 
         return []
     require(pointer.ptr and pointer.pitch >= width)
     plane = pointer.pitch * (pointer.ysize or height)
-    _check_reach(runtime, _Side(pointer.ptr, pointer.pitch, plane), width, height, depth)
+    check_reach(runtime, Side(pointer.ptr, pointer.pitch, plane), width, height, depth)
     require(not is_pageable(runtime, pointer.ptr))
     return [Fill(pointer.ptr + z * plane, value, 1, width, height, pointer.pitch) for z in range(depth)]
 
@@ -215,26 +165,26 @@ def box_of_3d(runtime: HipRuntime, address: int) -> CopyBox:
         require(position.x + extent[0] <= pitch)
         require(extent[1] <= pointer.ysize)
         plane = pitch * pointer.ysize
-        sides.append(_Side(pointer.ptr + position.z * plane + position.y * pitch + position.x, pitch, plane))
-    box = _box(runtime, sides[0], sides[1], extent, load_bytes(address, SIZE_OF_3D))
+        sides.append(Side(pointer.ptr + position.z * plane + position.y * pitch + position.x, pitch, plane))
+    box = box_between(runtime, sides[0], sides[1], extent, load_bytes(address, SIZE_OF_3D))
     return replace(box, direction=given.kind)
 
 
 def _copy_of_3d(runtime: HipRuntime, address: int) -> CopyBox:
     """A box that is copied at once; a node may have any direction until it is launched."""
     box = box_of_3d(runtime, address)
-    _check_direction(runtime, box.destination, box.source, box.direction)
+    check_direction(runtime, box.destination, box.source, box.direction)
     return box
 
 
 @api("hipMemcpy3D", POINTER)
 def memcpy_3d(runtime: HipRuntime, parameters: int) -> None:
-    _run(runtime, runtime.gpu.null_stream, _copy_of_3d(runtime, parameters))
+    run_box(runtime, runtime.gpu.null_stream, _copy_of_3d(runtime, parameters))
 
 
 @api("hipMemcpy3D_spt", POINTER)
 def memcpy_3d_per_thread(runtime: HipRuntime, parameters: int) -> None:
-    _run(runtime, runtime.stream(2), _copy_of_3d(runtime, parameters))
+    run_box(runtime, runtime.stream(2), _copy_of_3d(runtime, parameters))
 
 
 @api("hipMemcpy3DAsync_spt", POINTER, HANDLE)
@@ -255,17 +205,17 @@ def _between_devices(runtime: HipRuntime, address: int) -> CopyBox:
 
 @api("hipMemcpy3DPeer", POINTER)
 def memcpy_3d_peer(runtime: HipRuntime, parameters: int) -> None:
-    _run(runtime, runtime.gpu.null_stream, _between_devices(runtime, parameters))
+    run_box(runtime, runtime.gpu.null_stream, _between_devices(runtime, parameters))
 
 
 @api("hipMemcpy3DPeerAsync", POINTER, HANDLE)
 def memcpy_3d_peer_async(runtime: HipRuntime, parameters: int, stream: int) -> None:
-    _run_async(runtime, runtime.stream(stream), _between_devices(runtime, parameters))
+    run_box_async(runtime, runtime.stream(stream), _between_devices(runtime, parameters))
 
 
 @api("hipMemcpy3DAsync", POINTER, HANDLE)
 def memcpy_3d_async(runtime: HipRuntime, parameters: int, stream: int) -> None:
-    _run_async(runtime, runtime.stream(stream), _copy_of_3d(runtime, parameters))
+    run_box_async(runtime, runtime.stream(stream), _copy_of_3d(runtime, parameters))
 
 
 def box_of_driver_3d(runtime: HipRuntime, address: int) -> CopyBox:
@@ -281,8 +231,8 @@ def box_of_driver_3d(runtime: HipRuntime, address: int) -> CopyBox:
         height = getattr(given, f"{prefix}Height") or extent[1]
         x, y, z = (getattr(given, f"{prefix}{name}") for name in ("XInBytes", "Y", "Z"))
         require(pitch >= extent[0])
-        sides.append(_Side(base + z * pitch * height + y * pitch + x, pitch, pitch * height))
-    return _box(runtime, sides[0], sides[1], extent, load_bytes(address, SIZE_OF_DRIVER_3D))
+        sides.append(Side(base + z * pitch * height + y * pitch + x, pitch, pitch * height))
+    return box_between(runtime, sides[0], sides[1], extent, load_bytes(address, SIZE_OF_DRIVER_3D))
 
 
 def _driver_base(runtime: HipRuntime, given: DriverMemcpy2D | DriverMemcpy3D, prefix: str) -> int:
@@ -299,9 +249,9 @@ def _driver_base(runtime: HipRuntime, given: DriverMemcpy2D | DriverMemcpy3D, pr
 
 @api("hipDrvMemcpy3D", POINTER)
 def driver_memcpy_3d(runtime: HipRuntime, parameters: int) -> None:
-    _run(runtime, runtime.gpu.null_stream, box_of_driver_3d(runtime, parameters))
+    run_box(runtime, runtime.gpu.null_stream, box_of_driver_3d(runtime, parameters))
 
 
 @api("hipDrvMemcpy3DAsync", POINTER, HANDLE)
 def driver_memcpy_3d_async(runtime: HipRuntime, parameters: int, stream: int) -> None:
-    _run_async(runtime, runtime.stream(stream), box_of_driver_3d(runtime, parameters))
+    run_box_async(runtime, runtime.stream(stream), box_of_driver_3d(runtime, parameters))

@@ -109,18 +109,21 @@ def mem_alloc_pitch(runtime: HipRuntime, out: int, pitch_out: int, width: int, h
 def malloc_3d(runtime: HipRuntime, out: int, extent: Extent) -> None:
     require(out)
     target = PitchedPointer.from_address(out)
-    pitch = pitch_of(extent.width)
-    address_out = out + PitchedPointer.ptr.offset
-    _allocate(runtime, address_out, pitch * extent.height * extent.depth, MemoryType.DEVICE)
-    target.pitch, target.xsize, target.ysize = pitch, extent.width, extent.height
+    size, pitch = pitch_of(extent.width) * extent.height * extent.depth, pitch_of(extent.width)
+    _allocate(runtime, out + PitchedPointer.ptr.offset, size, MemoryType.DEVICE)
+    target.pitch = pitch if size else 0
+    target.xsize, target.ysize = extent.width, extent.height
 
 
 @api("hipMallocPitch", POINTER, POINTER, SIZE, SIZE)
 def malloc_pitch(runtime: HipRuntime, out: int, pitch_out: int, width: int, height: int) -> None:
+    """The pitch is written even where there is no room, and not where nothing is asked for."""
     require(out and pitch_out)
     pitch = pitch_of(width)
+    require(pitch < 1 << 64)
+    if width and height:
+        store_pointer(pitch_out, pitch)
     _allocate(runtime, out, pitch * height, MemoryType.DEVICE)
-    store_pointer(pitch_out, pitch)
 
 
 @api("hipMemGetInfo", POINTER, POINTER)

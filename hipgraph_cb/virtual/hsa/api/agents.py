@@ -11,6 +11,7 @@ from hipgraph_cb.abi.hsa.attributes import (
     MACHINE_MODEL_LARGE,
     AgentInfo,
     DeviceType,
+    Extension,
     IsaInfo,
     Profile,
     QueueType,
@@ -37,6 +38,22 @@ _ZERO_OF_A_CPU = (
     AgentInfo.NUM_SHADER_ENGINES,
     AgentInfo.NUM_SHADER_ARRAYS_PER_SE,
 )
+_PITCH_ALIGNMENT = 256
+_NUMBERS_OF_IMAGES = {
+    AgentInfo.IMAGE_1D_MAX_ELEMENTS: 1,
+    AgentInfo.IMAGE_1DA_MAX_ELEMENTS: 1,
+    AgentInfo.IMAGE_1DB_MAX_ELEMENTS: 1,
+    AgentInfo.IMAGE_2D_MAX_ELEMENTS: 2,
+    AgentInfo.IMAGE_2DA_MAX_ELEMENTS: 2,
+    AgentInfo.IMAGE_2DDEPTH_MAX_ELEMENTS: 2,
+    AgentInfo.IMAGE_2DADEPTH_MAX_ELEMENTS: 2,
+    AgentInfo.IMAGE_3D_MAX_ELEMENTS: 3,
+    AgentInfo.IMAGE_ARRAY_MAX_LAYERS: 1,
+    AgentInfo.MAX_IMAGE_RD_HANDLES: 1,
+    AgentInfo.MAX_IMAGE_RORW_HANDLES: 1,
+    AgentInfo.MAX_SAMPLER_HANDLERS: 1,
+}
+"""How many numbers each attribute has."""
 _Callback = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_uint64, ctypes.c_size_t)
 
 
@@ -60,7 +77,7 @@ def iterate_agents(runtime: HsaRuntime, callback: int, data: int) -> int:
 def agent_get_info(runtime: HsaRuntime, handle: int, attribute: int, out: int) -> None:
     agent = runtime.agent(handle)
     require(out)
-    value = _basic(agent).get(attribute) or _amd(runtime, agent).get(attribute)
+    value = _basic(agent).get(attribute) or _images(agent).get(attribute) or _amd(runtime, agent).get(attribute)
     if value is None:
         raise CallError(Status.INVALID_ARGUMENT, f"agent attribute {attribute:#x} is not known")
     store_bytes(out, value)
@@ -108,12 +125,20 @@ def _basic(agent: Agent) -> dict[int, bytes]:
         AgentInfo.DEVICE: _u32(DeviceType.GPU if gpu else DeviceType.CPU),
         AgentInfo.CACHE_SIZE: _u32(16384, gpu.model.l2_cache if gpu else 1 << 20, 0, 0),
         AgentInfo.ISA: _u64(agent.isa),
-        AgentInfo.EXTENSIONS: bytes(128),
+        AgentInfo.EXTENSIONS: bytes((1 << Extension.IMAGES if gpu else 0,)).ljust(128, b"\0"),
         AgentInfo.VERSION_MAJOR: _u16(1),
         AgentInfo.VERSION_MINOR: _u16(1),
         AgentInfo.BASE_PROFILE_DEFAULT_FLOAT_ROUNDING_MODES: _u32(1 << RoundingMode.NEAR),
         AgentInfo.FAST_F16_OPERATION: b"\1" if gpu else b"\0",
     }
+
+
+def _images(agent: Agent) -> dict[int, bytes]:
+    """The additions for images: a GPU has none, and says how rows of memory are aligned."""
+    if agent.gpu is None:
+        return {}
+    values: dict[int, bytes] = {attribute: _u32(*[0] * count) for attribute, count in _NUMBERS_OF_IMAGES.items()}
+    return values | {AgentInfo.IMAGE_LINEAR_ROW_PITCH_ALIGNMENT: _u32(_PITCH_ALIGNMENT)}
 
 
 def _amd(runtime: HsaRuntime, agent: Agent) -> dict[int, bytes]:

@@ -38,7 +38,7 @@ def test_the_list_is_printed_for_people_too(capsys: pytest.CaptureFixture[str]) 
     assert main(["doctor", "--functions"]) == 0
     text = capsys.readouterr().out
     assert "\n  hipMalloc: implemented\n" in text
-    assert "\n  hipIpcGetMemHandle: other processes' memory\n" in text
+    assert "\n  hipMemPoolExportPointer: other processes' memory\n" in text
 
 
 def test_the_page_shows_the_same_list() -> None:

@@ -320,6 +320,12 @@ class AllocationProperties(Structure):
     )
 
 
+class IpcHandle(Structure):
+    """hipIpcMemHandle_t and hipIpcEventHandle_t."""
+
+    _fields_ = (("reserved", c_byte * 64),)
+
+
 class MemoryAccess(Structure):
     """hipMemAccessDesc."""
 

@@ -40,7 +40,7 @@ GROUPS = (
     AbsentGroup(
         "other processes' memory",
         "device memory is private to the process",
-        r"hipIpc.*|hipMemPool(Export|Import).*|hipMemGetHandleForAddressRange",
+        r"hipMemPool(Export|Import).*|hipMemGetHandleForAddressRange",
     ),
     AbsentGroup(
         "external memory and semaphores",

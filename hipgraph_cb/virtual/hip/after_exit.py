@@ -10,7 +10,7 @@ from hipgraph_cb.virtual.entries import Fallback
 
 _DONE = """
 hipFree hipFreeAsync hipFreeHost hipHostFree hipHostUnregister hipMemPoolDestroy hipMemPoolTrimTo hipMemRelease
-hipMemUnmap hipMemAddressFree
+hipMemUnmap hipMemAddressFree hipIpcCloseMemHandle
 hipStreamDestroy hipEventDestroy hipGraphDestroy hipGraphExecDestroy hipGraphDestroyNode hipUserObjectRelease
 hipGraphReleaseUserObject hipModuleUnload hipLibraryUnload __hipUnregisterFatBinary hipCtxDestroy
 hipDevicePrimaryCtxRelease hipDevicePrimaryCtxReset hipDeviceReset hipProfilerStop

@@ -85,8 +85,7 @@ REFUSED = {
         hipExtLaunchMultiKernelMultiDevice hipExtStreamCreateWithCUMask hipExtStreamGetCUMask hipFreeArray
         hipFreeMipmappedArray hipGetChannelDesc hipGetMipmappedArrayLevel hipGetTextureAlignmentOffset
         hipGetTextureObjectResourceDesc hipGetTextureObjectResourceViewDesc hipGetTextureObjectTextureDesc
-        hipGetTextureReference hipIpcCloseMemHandle hipIpcGetEventHandle hipIpcGetMemHandle hipIpcOpenEventHandle
-        hipIpcOpenMemHandle hipLaunchCooperativeKernelMultiDevice hipMalloc3DArray hipMallocArray
+        hipGetTextureReference hipLaunchCooperativeKernelMultiDevice hipMalloc3DArray hipMallocArray
         hipMallocMipmappedArray hipMemcpy2DFromArray hipMemcpy2DFromArrayAsync hipMemcpy2DToArray hipMemcpyAtoH
         hipMemcpyFromArray hipMemcpyHtoA hipMemcpyToArray hipMipmappedArrayCreate hipMipmappedArrayDestroy
         hipMipmappedArrayGetLevel hipModuleGetTexRef hipTexObjectCreate hipTexObjectDestroy

@@ -40,6 +40,7 @@ SIZES = {
     "hipPitchedPtr": 32,
     "hipExtent": 24,
     "hipMemLocation": 8,
+    **dict.fromkeys(("hipIpcMemHandle_st", "hipIpcEventHandle_st"), 64),
 }
 ENUMS = {"hipDevice_t", "hipFuncCache_t", "hipLimit_t", "hipDeviceAttribute_t", "hipError_t"}
 

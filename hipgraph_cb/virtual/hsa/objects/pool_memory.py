@@ -53,6 +53,7 @@ class PoolMemory:
         self._memory = memory
         self.allocations: dict[int, PoolAllocation] = {}
         self.locked: dict[int, LockedRange] = {}
+        self.attached: list[int] = []
 
     def used(self, agent: Agent) -> int:
         """The bytes of an agent's pools that are allocated."""
@@ -75,6 +76,7 @@ class PoolMemory:
         for allocation in list(self.allocations.values()):
             self.free(allocation)
         self.locked.clear()
+        self.attached.clear()
 
     def find(self, address: int) -> PoolAllocation | None:
         """The allocation that holds the byte at `address`."""

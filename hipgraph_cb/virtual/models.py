@@ -30,6 +30,11 @@ class GpuModel:
     pci_chip: int = 0
     xcc_count: int = 1
 
+    @property
+    def has_arrays(self) -> bool:
+        """Whether AMD's runtime makes arrays for it: it has image instructions, which CDNA has not."""
+        return self.major > 9
+
 
 MODELS = {
     model.processor: model

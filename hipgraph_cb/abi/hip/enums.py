@@ -152,6 +152,37 @@ class AccessFlag(IntEnum):
     READ_WRITE = 3
 
 
+class ChannelKind(IntEnum):
+    """hipChannelFormatKind."""
+
+    SIGNED = 0
+    UNSIGNED = 1
+    FLOAT = 2
+    NONE = 3
+
+
+class ArrayFormat(IntEnum):
+    """hipArray_Format."""
+
+    UNSIGNED_INT8 = 1
+    UNSIGNED_INT16 = 2
+    UNSIGNED_INT32 = 3
+    SIGNED_INT8 = 8
+    SIGNED_INT16 = 9
+    SIGNED_INT32 = 10
+    HALF = 16
+    FLOAT = 32
+
+
+class ArrayFlag(IntFlag):
+    """hipArray*."""
+
+    LAYERED = 1
+    SURFACE_LOAD_STORE = 2
+    CUBEMAP = 4
+    TEXTURE_GATHER = 8
+
+
 class LocationType(IntEnum):
     """hipMemLocationType."""
 

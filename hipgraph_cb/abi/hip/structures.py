@@ -210,6 +210,24 @@ class PitchedPointer(Structure):
     _fields_ = (("ptr", POINTER), ("pitch", c_size_t), ("xsize", c_size_t), ("ysize", c_size_t))
 
 
+class ChannelDescriptor(Structure):
+    """hipChannelFormatDesc: the bits of each channel, and what they mean."""
+
+    _fields_ = tuple(_fields("x y z w f", c_int))
+
+
+class ArrayDescriptor(Structure):
+    """HIP_ARRAY_DESCRIPTOR."""
+
+    _fields_ = (*_fields("Width Height", c_size_t), ("Format", c_int), ("NumChannels", c_uint))
+
+
+class ArrayDescriptor3D(Structure):
+    """HIP_ARRAY3D_DESCRIPTOR."""
+
+    _fields_ = (*_fields("Width Height Depth", c_size_t), ("Format", c_int), *_fields("NumChannels Flags", c_uint))
+
+
 class Memcpy3DParams(Structure):
     """hipMemcpy3DParms."""
 

@@ -28,13 +28,12 @@ GROUPS = (
         "textures and surfaces",
         "the interpreter has no image instructions",
         r"hipTex.*|hip(Bind|Unbind|Get|Create|Destroy)(Texture|Surface).*|hipModuleGetTexRef|hipCreateChannelDesc|"
-        r"hipGetChannelDesc|hipDeviceGetTexture1DLinearMaxWidth",
+        r"hipDeviceGetTexture1DLinearMaxWidth",
     ),
     AbsentGroup(
-        "arrays",
-        "arrays are memory for textures",
-        r"hipArray.*|hip(Malloc|Free)(3D)?(Mipmapped)?Array|hip(Get)?Mipmapped.*|hipMemcpy(2D)?(From|To)Array.*|"
-        r"hipMemcpy2DArrayToArray|hipMemcpyAto[ADH](Async)?|hipMemcpy[DH]toA(Async)?|hipMemMapArrayAsync",
+        "mipmapped and sparse arrays",
+        "they are memory for textures",
+        r"hip(Malloc|Free)MipmappedArray|hip(Get)?Mipmapped.*|hipMemMapArrayAsync",
     ),
     AbsentGroup("graphics", "there is no display", r"hipGraphics.*"),
     AbsentGroup(

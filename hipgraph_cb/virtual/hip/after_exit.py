@@ -9,8 +9,8 @@ from __future__ import annotations
 from hipgraph_cb.virtual.entries import Fallback
 
 _DONE = """
-hipFree hipFreeAsync hipFreeHost hipHostFree hipHostUnregister hipMemPoolDestroy hipMemPoolTrimTo hipMemRelease
-hipMemUnmap hipMemAddressFree hipIpcCloseMemHandle
+hipFree hipFreeArray hipArrayDestroy hipFreeAsync hipFreeHost hipHostFree hipHostUnregister
+hipMemPoolDestroy hipMemPoolTrimTo hipMemRelease hipMemUnmap hipMemAddressFree hipIpcCloseMemHandle
 hipStreamDestroy hipEventDestroy hipGraphDestroy hipGraphExecDestroy hipGraphDestroyNode hipUserObjectRelease
 hipGraphReleaseUserObject hipModuleUnload hipLibraryUnload __hipUnregisterFatBinary hipCtxDestroy
 hipDevicePrimaryCtxRelease hipDevicePrimaryCtxReset hipDeviceReset hipProfilerStop

@@ -12,7 +12,8 @@ _LISTED = {
     "hip_4.3": """hipGraphCreate hipGraphDestroy hipGraphAddKernelNode hipGraphAddMemsetNode
         hipGraphAddMemcpyNode hipGraphAddMemcpyNode1D hipGraphInstantiate hipGraphLaunch
         hipStreamIsCapturing hipStreamBeginCapture hipStreamEndCapture hipGraphExecDestroy
-        hipDrvMemcpy2DUnaligned hipArrayDestroy""",
+        hipDrvMemcpy2DUnaligned hipArrayDestroy
+        hipMemcpy2DToArrayAsync""",
     "hip_4.4": """hipGraphGetNodes hipGraphGetRootNodes hipGraphKernelNodeGetParams
         hipGraphKernelNodeSetParams hipGraphMemcpyNodeGetParams hipGraphMemcpyNodeSetParams
         hipGraphMemsetNodeGetParams hipGraphMemsetNodeSetParams hipGraphAddDependencies
@@ -46,7 +47,8 @@ _LISTED = {
     "hip_5.2": """hipMemcpy_spt hipMemcpyAsync_spt hipStreamSynchronize_spt hipMemset_spt hipStreamQuery_spt
         hipStreamGetFlags_spt hipStreamGetPriority_spt hipStreamWaitEvent_spt hipEventRecord_spt
         hipLaunchKernel_spt hipLaunchCooperativeKernel_spt hipMemcpyToSymbol_spt hipMemcpyFromSymbol_spt hipMemcpy2D_spt
-        hipMemcpy3D_spt hipMemset2D_spt hipMemset3D_spt""",
+        hipMemcpy3D_spt hipMemset2D_spt hipMemset3D_spt
+        hipMemcpy2DFromArray_spt hipMemcpy2DToArray_spt""",
     "hip_5.3": """hipDeviceSetLimit hipGraphLaunch_spt hipStreamBeginCapture_spt hipStreamEndCapture_spt
         hipStreamIsCapturing_spt hipMemsetAsync_spt hipDrvGetErrorName hipDrvGetErrorString
         hipUserObjectCreate hipUserObjectRelease hipUserObjectRetain hipGraphRetainUserObject
@@ -54,16 +56,19 @@ _LISTED = {
         hipGraphKernelNodeCopyAttributes hipGraphNodeGetEnabled hipGraphNodeSetEnabled
         hipGraphUpload hipStreamGetCaptureInfo_spt hipStreamGetCaptureInfo_v2_spt
         hipStreamAddCallback_spt hipMemset2DAsync_spt hipMemset3DAsync_spt hipMemcpy3DAsync_spt
-        hipMemcpy2DAsync_spt hipMemcpyFromSymbolAsync_spt hipMemcpyToSymbolAsync_spt""",
+        hipMemcpy2DAsync_spt hipMemcpyFromSymbolAsync_spt hipMemcpyToSymbolAsync_spt
+        hipMemcpy2DFromArrayAsync_spt hipMemcpy2DToArrayAsync_spt hipMemcpyFromArray_spt""",
     "hip_5.5": """hipModuleLaunchCooperativeKernel hipGraphAddMemAllocNode hipGraphMemAllocNodeGetParams
         hipGraphAddMemFreeNode hipGraphMemFreeNodeGetParams hipGraphAddNode""",
-    "hip_5.6": "hipDrvGraphAddMemcpyNode hipDrvGraphAddMemsetNode",
+    "hip_5.6": """hipDrvGraphAddMemcpyNode hipDrvGraphAddMemsetNode hipArray3DGetDescriptor
+        hipArrayGetDescriptor hipArrayGetInfo""",
     "hip_6.0": """hipChooseDeviceR0600 hipGetDevicePropertiesR0600 hipExtGetLastError
         hipDrvGraphMemcpyNodeSetParams hipDrvGraphMemcpyNodeGetParams""",
     "hip_6.1": "hipGraphInstantiateWithParams hipGetProcAddress hipStreamBeginCaptureToGraph",
     "hip_6.2": """hipGetFuncBySymbol hipDrvGraphExecMemcpyNodeSetParams hipDrvGraphExecMemsetNodeSetParams
         hipSetValidDevices hipGraphExecGetFlags hipGraphNodeSetParams hipGraphExecNodeSetParams
-        hipDrvGraphAddMemFreeNode""",
+        hipDrvGraphAddMemFreeNode
+        hipMemcpy2DArrayToArray hipMemcpyAtoA hipMemcpyAtoD hipMemcpyAtoHAsync hipMemcpyDtoA hipMemcpyHtoAAsync""",
     "hip_6.4": """hipEventRecordWithFlags hipGraphAddBatchMemOpNode hipGraphBatchMemOpNodeGetParams
         hipGraphBatchMemOpNodeSetParams hipGraphExecBatchMemOpNodeSetParams hipStreamBatchMemOp""",
     "hip_6.5": "hipLaunchKernelExC hipDrvLaunchKernelEx",
@@ -79,41 +84,34 @@ _LISTED = {
 }
 
 REFUSED = {
-    "hip_4.2": """hipArray3DCreate hipArrayCreate hipBindTexture hipBindTexture2D hipBindTextureToArray
-        hipBindTextureToMipmappedArray hipCreateSurfaceObject hipCreateTextureObject
-        hipDestroySurfaceObject hipDestroyTextureObject hipDeviceGetTexture1DLinearMaxWidth
-        hipExtLaunchMultiKernelMultiDevice hipExtStreamCreateWithCUMask hipExtStreamGetCUMask hipFreeArray
-        hipFreeMipmappedArray hipGetChannelDesc hipGetMipmappedArrayLevel hipGetTextureAlignmentOffset
+    "hip_4.2": """hipBindTexture hipBindTexture2D hipBindTextureToArray hipBindTextureToMipmappedArray
+        hipCreateSurfaceObject hipCreateTextureObject hipDestroySurfaceObject hipDestroyTextureObject
+        hipDeviceGetTexture1DLinearMaxWidth hipExtLaunchMultiKernelMultiDevice hipExtStreamCreateWithCUMask
+        hipExtStreamGetCUMask hipFreeMipmappedArray hipGetMipmappedArrayLevel hipGetTextureAlignmentOffset
         hipGetTextureObjectResourceDesc hipGetTextureObjectResourceViewDesc hipGetTextureObjectTextureDesc
-        hipGetTextureReference hipLaunchCooperativeKernelMultiDevice hipMalloc3DArray hipMallocArray
-        hipMallocMipmappedArray hipMemcpy2DFromArray hipMemcpy2DFromArrayAsync hipMemcpy2DToArray hipMemcpyAtoH
-        hipMemcpyFromArray hipMemcpyHtoA hipMemcpyToArray hipMipmappedArrayCreate hipMipmappedArrayDestroy
-        hipMipmappedArrayGetLevel hipModuleGetTexRef hipTexObjectCreate hipTexObjectDestroy
-        hipTexObjectGetResourceDesc hipTexObjectGetResourceViewDesc hipTexObjectGetTextureDesc
-        hipTexRefGetAddress hipTexRefGetAddressMode hipTexRefGetArray hipTexRefGetBorderColor
-        hipTexRefGetFilterMode hipTexRefGetFlags hipTexRefGetFormat hipTexRefGetMaxAnisotropy
-        hipTexRefGetMipMappedArray hipTexRefGetMipmapFilterMode hipTexRefGetMipmapLevelBias
-        hipTexRefGetMipmapLevelClamp hipTexRefSetAddress hipTexRefSetAddress2D hipTexRefSetAddressMode
-        hipTexRefSetArray hipTexRefSetBorderColor hipTexRefSetFilterMode hipTexRefSetFlags hipTexRefSetFormat
-        hipTexRefSetMaxAnisotropy hipTexRefSetMipmapFilterMode hipTexRefSetMipmapLevelBias
-        hipTexRefSetMipmapLevelClamp hipTexRefSetMipmappedArray hipUnbindTexture""",
-    "hip_4.3": """hipArrayDestroy hipDestroyExternalMemory hipDestroyExternalSemaphore hipExternalMemoryGetMappedBuffer
+        hipGetTextureReference hipLaunchCooperativeKernelMultiDevice hipMallocMipmappedArray
+        hipMipmappedArrayCreate hipMipmappedArrayDestroy hipMipmappedArrayGetLevel hipModuleGetTexRef
+        hipTexObjectCreate hipTexObjectDestroy hipTexObjectGetResourceDesc hipTexObjectGetResourceViewDesc
+        hipTexObjectGetTextureDesc hipTexRefGetAddress hipTexRefGetAddressMode hipTexRefGetArray
+        hipTexRefGetBorderColor hipTexRefGetFilterMode hipTexRefGetFlags hipTexRefGetFormat
+        hipTexRefGetMaxAnisotropy hipTexRefGetMipMappedArray hipTexRefGetMipmapFilterMode
+        hipTexRefGetMipmapLevelBias hipTexRefGetMipmapLevelClamp hipTexRefSetAddress hipTexRefSetAddress2D
+        hipTexRefSetAddressMode hipTexRefSetArray hipTexRefSetBorderColor hipTexRefSetFilterMode
+        hipTexRefSetFlags hipTexRefSetFormat hipTexRefSetMaxAnisotropy hipTexRefSetMipmapFilterMode
+        hipTexRefSetMipmapLevelBias hipTexRefSetMipmapLevelClamp hipTexRefSetMipmappedArray hipUnbindTexture""",
+    "hip_4.3": """hipDestroyExternalMemory hipDestroyExternalSemaphore hipExternalMemoryGetMappedBuffer
         hipGraphicsMapResources hipGraphicsResourceGetMappedPointer hipGraphicsUnmapResources
-        hipGraphicsUnregisterResource hipImportExternalMemory hipImportExternalSemaphore hipMemcpy2DToArrayAsync
+        hipGraphicsUnregisterResource hipImportExternalMemory hipImportExternalSemaphore
         hipSignalExternalSemaphoresAsync hipWaitExternalSemaphoresAsync""",
     "hip_4.5": "hipGraphicsSubResourceGetMappedArray",
     "hip_5.1": """hipMemMapArrayAsync hipMemPoolExportPointer hipMemPoolExportToShareableHandle
         hipMemPoolImportFromShareableHandle hipMemPoolImportPointer""",
-    "hip_5.2": "hipMemcpy2DFromArray_spt hipMemcpy2DToArray_spt",
-    "hip_5.3": """hipGraphAddExternalSemaphoresSignalNode hipGraphAddExternalSemaphoresWaitNode
-        hipGraphExecExternalSemaphoresSignalNodeSetParams hipGraphExecExternalSemaphoresWaitNodeSetParams
-        hipGraphExternalSemaphoresSignalNodeGetParams hipGraphExternalSemaphoresSignalNodeSetParams
-        hipGraphExternalSemaphoresWaitNodeGetParams hipGraphExternalSemaphoresWaitNodeSetParams
-        hipMemcpy2DFromArrayAsync_spt hipMemcpy2DToArrayAsync_spt hipMemcpyFromArray_spt""",
+    "hip_5.3": """hipGraphAddExternalSemaphoresSignalNode
+        hipGraphAddExternalSemaphoresWaitNode hipGraphExecExternalSemaphoresSignalNodeSetParams
+        hipGraphExecExternalSemaphoresWaitNodeSetParams hipGraphExternalSemaphoresSignalNodeGetParams
+        hipGraphExternalSemaphoresSignalNodeSetParams hipGraphExternalSemaphoresWaitNodeGetParams
+        hipGraphExternalSemaphoresWaitNodeSetParams""",
     "hip_5.5": "hipModuleLaunchCooperativeKernelMultiDevice",
-    "hip_5.6": "hipArray3DGetDescriptor hipArrayGetDescriptor hipArrayGetInfo",
-    "hip_6.2": """hipMemcpy2DArrayToArray hipMemcpyAtoA hipMemcpyAtoD hipMemcpyAtoHAsync hipMemcpyDtoA
-        hipMemcpyHtoAAsync""",
     "hip_6.4": "hipLinkAddData hipLinkAddFile hipLinkComplete hipLinkCreate hipLinkDestroy",
     "hip_6.5": "hipMemGetHandleForAddressRange",
     "hip_7.1": "hipMemcpy3DBatchAsync hipMemcpyBatchAsync",

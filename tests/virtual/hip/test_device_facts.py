@@ -86,7 +86,7 @@ def test_priorities_have_a_range(raw):
 
 def test_flags_of_a_device_are_kept(raw):
     flags = ctypes.c_uint()
-    for given in (4, 0):
+    for given in (4, 0, 1):  # the last is what there is at first
         assert raw.hipSetDeviceFlags(given) == 0
         assert raw.hipGetDeviceFlags(flags) == 0
         assert flags.value == given

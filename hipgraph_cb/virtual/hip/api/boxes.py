@@ -2,26 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from hipgraph_cb.abi.hip.codes import Code
 from hipgraph_cb.abi.hip.enums import MemcpyKind
 from hipgraph_cb.virtual.callbacks import CallError
 from hipgraph_cb.virtual.hip.api.copies import is_pageable
 from hipgraph_cb.virtual.hip.native import require
+from hipgraph_cb.virtual.hip.objects.boxes import Side
 from hipgraph_cb.virtual.hip.objects.runtime import HipRuntime
 from hipgraph_cb.virtual.hip.objects.stream import Stream, wait_for_streams
 from hipgraph_cb.virtual.hip.objects.submit import run_now, submit
 from hipgraph_cb.virtual.hip.objects.work import CopyBox, refuse_freed
-
-
-@dataclass(frozen=True)
-class Side:
-    """Where a box begins, and how far its rows and slices are apart."""
-
-    address: int
-    pitch: int
-    slice: int
 
 
 def check_reach(runtime: HipRuntime, side: Side, width: int, height: int, depth: int) -> None:

@@ -16,12 +16,13 @@ from hipgraph_cb.abi.hip.structures import (
     Memcpy3DParams,
     Memcpy3DPeerParams,
     PitchedPointer,
+    Position,
 )
-from hipgraph_cb.virtual.callbacks import CallError
-from hipgraph_cb.virtual.hip.api.boxes import Side, box_between, check_direction, check_reach, run_box, run_box_async
+from hipgraph_cb.virtual.hip.api.boxes import box_between, check_direction, check_reach, run_box, run_box_async
 from hipgraph_cb.virtual.hip.api.copies import is_pageable
 from hipgraph_cb.virtual.hip.function_table import HANDLE, INT, POINTER, SIZE, api
 from hipgraph_cb.virtual.hip.native import load_bytes, require
+from hipgraph_cb.virtual.hip.objects.boxes import Side
 from hipgraph_cb.virtual.hip.objects.runtime import HipRuntime
 from hipgraph_cb.virtual.hip.objects.submit import run_now, submit
 from hipgraph_cb.virtual.hip.objects.work import CopyBox, Fill
@@ -81,15 +82,9 @@ def memcpy_2d_async_per_thread(
 def _driver_2d(runtime: HipRuntime, address: int) -> CopyBox | None:
     require(address)
     given = DriverMemcpy2D.from_address(address)
-    sides = []
-    for prefix in ("dst", "src"):
-        base = _driver_base(runtime, given, prefix)
-        pitch = getattr(given, f"{prefix}Pitch") or given.WidthInBytes
-        require(pitch >= given.WidthInBytes)
-        sides.append(Side(base + getattr(given, f"{prefix}Y") * pitch + getattr(given, f"{prefix}XInBytes"), pitch, 0))
-    if not (given.WidthInBytes and given.Height):
-        return None
-    return box_between(runtime, sides[0], sides[1], (given.WidthInBytes, given.Height, 1))
+    extent = given.WidthInBytes, given.Height, 1
+    sides = [_driver_side(runtime, given, prefix, extent) for prefix in ("dst", "src")]
+    return box_between(runtime, sides[0], sides[1], extent) if extent[0] and extent[1] else None
 
 
 @api("hipMemcpyParam2D", POINTER)
@@ -148,26 +143,41 @@ def memset_3d_async(runtime: HipRuntime, pointer: PitchedPointer, value: int, ex
 
 
 def box_of_3d(runtime: HipRuntime, address: int) -> CopyBox:
-    """What a hipMemcpy3DParms asks for; an extent with a zero is a copy of nothing."""
+    """What a hipMemcpy3DParms asks for; an extent with a zero is a copy of nothing.
+
+    Where an array takes part, the extent counts its elements.
+    """
     require(address)
     given = Memcpy3DParams.from_address(address)
-    require(not given.srcArray and not given.dstArray, Code.NOT_SUPPORTED, "the virtual GPU has no arrays")
-    require(given.srcPtr.ptr and given.dstPtr.ptr)
+    arrays = [runtime.arrays[handle] if handle else None for handle in (given.dstArray, given.srcArray)]
+    pointers = (given.dstPtr, given.srcPtr)
+    require(all(bool(array) != bool(pointer.ptr) for array, pointer in zip(arrays, pointers, strict=True)))
     require(given.kind in tuple(MemcpyKind), Code.INVALID_MEMCPY_DIRECTION)
-    extent = given.extent.width, given.extent.height, given.extent.depth
+    sizes = {array.element_size for array in arrays if array is not None} or {1}
+    require(len(sizes) == 1, note="the elements of the two arrays have different sizes")
+    extent = given.extent.width * sizes.pop(), given.extent.height, given.extent.depth
     sides = []
-    for pointer, position in ((given.dstPtr, given.dstPos), (given.srcPtr, given.srcPos)):
-        pitch = pointer.pitch
-        require(pitch >= pointer.xsize, Code.INVALID_PITCH_VALUE)
-        if not pitch:
-            require(runtime.profile.copy_accepts_no_pitch)
-            pitch = extent[0]
-        require(position.x + extent[0] <= pitch)
-        require(extent[1] <= pointer.ysize)
-        plane = pitch * pointer.ysize
-        sides.append(Side(pointer.ptr + position.z * plane + position.y * pitch + position.x, pitch, plane))
+    for array, pointer, position in zip(arrays, pointers, (given.dstPos, given.srcPos), strict=True):
+        if array is None:
+            sides.append(_side_of_pointer(runtime, pointer, position, extent))
+        else:
+            sides.append(array.side((position.x * array.element_size, position.y, position.z), extent))
     box = box_between(runtime, sides[0], sides[1], extent, load_bytes(address, SIZE_OF_3D))
     return replace(box, direction=given.kind)
+
+
+def _side_of_pointer(
+    runtime: HipRuntime, pointer: PitchedPointer, position: Position, extent: tuple[int, int, int]
+) -> Side:
+    pitch = pointer.pitch
+    require(pitch >= pointer.xsize, Code.INVALID_PITCH_VALUE)
+    if not pitch:
+        require(runtime.profile.copy_accepts_no_pitch)
+        pitch = extent[0]
+    require(position.x + extent[0] <= pitch)
+    require(extent[1] <= pointer.ysize)
+    plane = pitch * pointer.ysize
+    return Side(pointer.ptr + position.z * plane + position.y * pitch + position.x, pitch, plane)
 
 
 def _copy_of_3d(runtime: HipRuntime, address: int) -> CopyBox:
@@ -224,21 +234,28 @@ def box_of_driver_3d(runtime: HipRuntime, address: int) -> CopyBox:
     given = DriverMemcpy3D.from_address(address)
     extent = given.WidthInBytes, given.Height, given.Depth
     require(extent[0] or runtime.profile.driver_copy_accepts_no_width)
-    sides = []
-    for prefix in ("dst", "src"):
-        base = _driver_base(runtime, given, prefix)
-        pitch = getattr(given, f"{prefix}Pitch") or extent[0]
-        height = getattr(given, f"{prefix}Height") or extent[1]
-        x, y, z = (getattr(given, f"{prefix}{name}") for name in ("XInBytes", "Y", "Z"))
-        require(pitch >= extent[0])
-        sides.append(Side(base + z * pitch * height + y * pitch + x, pitch, pitch * height))
+    sides = [_driver_side(runtime, given, prefix, extent) for prefix in ("dst", "src")]
     return box_between(runtime, sides[0], sides[1], extent, load_bytes(address, SIZE_OF_DRIVER_3D))
+
+
+def _driver_side(
+    runtime: HipRuntime, given: DriverMemcpy2D | DriverMemcpy3D, prefix: str, extent: tuple[int, int, int]
+) -> Side:
+    """One side of a HIP_MEMCPY3D or of a hip_Memcpy2D, which has no slices; a pitch of 0 is rows without a gap."""
+    x, y, z = (getattr(given, f"{prefix}{name}", 0) for name in ("XInBytes", "Y", "Z"))
+    if getattr(given, f"{prefix}MemoryType") == MemoryType.ARRAY:
+        handle = getattr(given, f"{prefix}Array")
+        require(handle)
+        return runtime.arrays[handle].side((x, y, z), extent)
+    base = _driver_base(runtime, given, prefix)
+    pitch = getattr(given, f"{prefix}Pitch") or extent[0]
+    plane = pitch * (getattr(given, f"{prefix}Height", 0) or extent[1])
+    require(pitch >= extent[0])
+    return Side(base + z * plane + y * pitch + x, pitch, plane)
 
 
 def _driver_base(runtime: HipRuntime, given: DriverMemcpy2D | DriverMemcpy3D, prefix: str) -> int:
     kind = getattr(given, f"{prefix}MemoryType")
-    if kind == MemoryType.ARRAY:
-        raise CallError(Code.NOT_SUPPORTED, "the virtual GPU has no arrays")
     if kind == MemoryType.UNIFIED:
         require(runtime.profile.driver_copy_accepts_unified)
     require(kind in (MemoryType.HOST, MemoryType.DEVICE, MemoryType.UNIFIED))

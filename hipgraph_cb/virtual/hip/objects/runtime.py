@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from hipgraph_cb.virtual.hip.api.pools import Pool
     from hipgraph_cb.virtual.hip.api.registration import FatBinary
     from hipgraph_cb.virtual.hip.api.user_objects import UserObject
+    from hipgraph_cb.virtual.hip.objects.array import Array
     from hipgraph_cb.virtual.hip.objects.capture import Capture
     from hipgraph_cb.virtual.hip.objects.event import Event
     from hipgraph_cb.virtual.hip.objects.executable_graph import ExecutableGraph
@@ -90,6 +91,7 @@ class HipRuntime:
         self.pools: HandleTable[Pool] = HandleTable(Code.INVALID_VALUE, "hipMemPool_t")
         self.default_pools: dict[int, int] = {}
         self.current_pools: dict[int, int] = {}
+        self.arrays: HandleTable[Array] = HandleTable(Code.INVALID_HANDLE, "hipArray_t")
         self.user_objects: HandleTable[UserObject] = HandleTable(Code.INVALID_VALUE, "hipUserObject_t")
         self.graph_memory: dict[int, GraphMemory] = {}
         self.graph_memory_meters: dict[tuple[int, int], int] = {}

@@ -120,3 +120,21 @@ def test_texts_of_errors(raw):
 
 def test_the_profiler_is_not_supported(raw):
     assert (raw.hipProfilerStart(), raw.hipProfilerStop()) == (801, 801)
+
+
+def test_sizes_of_images_are_those_of_devices_that_have_arrays(raw):
+    sizes = {0: [0, 0, 0, 0, 0, 0, 0], 1: [16384, 134217728, 16384, 16384, 16384, 16384, 8192]}
+    for ordinal, expected in sizes.items():
+        found = []
+        for attribute in (39, 41, 43, 44, 49, 50, 51):
+            out = ctypes.c_int()
+            assert raw.hipDeviceGetAttribute(out, attribute, ordinal) == 0
+            found.append(out.value)
+        assert found == expected
+
+
+def test_a_device_says_that_it_has_virtual_memory_and_registers_host_memory(raw):
+    for attribute in (89, 90):
+        out = ctypes.c_int()
+        assert raw.hipDeviceGetAttribute(out, attribute, 0) == 0
+        assert out.value == 1

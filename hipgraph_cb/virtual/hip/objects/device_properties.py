@@ -18,8 +18,6 @@ _MAX_IMAGE = {
     "maxTexture1DLinear": 134217728,
     "maxTexture2D": (16384, 16384),
     "maxTexture3D": (16384, 16384, 8192),
-    "textureAlignment": 256,
-    "texturePitchAlignment": 256,
 }
 
 # hipDeviceAttribute_t -> field of the properties; a tuple adds the index into an array field.
@@ -102,7 +100,7 @@ ATTRIBUTE_FIELDS: dict[int, str | tuple[str, int]] = {
     10012: "asicRevision",
 }
 _PHYSICAL_COMPUTE_UNITS, _XCC_COUNT, _PCI_CHIP, _WALL_CLOCK = 10015, 10018, 10020, 10017
-_CONSTANT_ATTRIBUTES = {32: 0, 42: 0, 53: 0, 89: 0, 92: 0, 10013: 0, 10014: 0, 10016: 1, _WALL_CLOCK: 100_000}
+_CONSTANT_ATTRIBUTES = {32: 0, 42: 0, 53: 0, 89: 1, 92: 0, 10013: 0, 10014: 0, 10016: 1, _WALL_CLOCK: 100_000}
 
 
 def device_name(gpu: Gpu) -> str:
@@ -155,10 +153,13 @@ def properties_of(gpu: Gpu, memory_size: int) -> DeviceProperties:
         "managedMemory": 1,
         "cooperativeLaunch": 1,
         "memoryPoolsSupported": 1,
+        "hostRegisterSupported": 1,
         "isLargeBar": 1,
         "clockInstructionRate": 100_000,
         "arch": _ALL_ARCH_FEATURES,
-        **_MAX_IMAGE,
+        "textureAlignment": 256,
+        "texturePitchAlignment": 256,
+        **(_MAX_IMAGE if model.has_arrays else {}),
     }
     properties = DeviceProperties()
     properties.uuid[:] = list(uuid_of(gpu))

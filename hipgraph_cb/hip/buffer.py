@@ -54,8 +54,7 @@ class ImportedBuffer(ForeignBuffer, HipBuffer):
         """
         device.api.make_current()
         _check_device(device, memory)
-        start, size = _allocation(device, memory.address)
-        check_extent(memory, start + size)
+        check_extent(memory, _end_of_memory(device, memory.address, memory.address + memory.size))
         return cls(device, memory.size, memory.address, Borrowed(memory.owner), label)
 
     def check_there(self) -> None:
@@ -102,6 +101,36 @@ def _allocation(device: HipDevice, address: int) -> tuple[int, int]:
     """Where the allocation begins that holds an address, and its bytes. Raises HipError when there is none."""
     start, size = device.api.call("hipMemGetAddressRange", address)
     return int(start), int(size)
+
+
+def _end_of_memory(device: HipDevice, address: int, wanted: int) -> int:
+    """Where the allocation ends that holds an address. Mappings without a gap are one, so far as `wanted`."""
+    start, size = _allocation(device, address)
+    end = start + size
+    while end < wanted and _is_mapped(device, start):
+        try:
+            start, size = _allocation(device, end)
+        except HipError as error:
+            if error.code not in UNKNOWN_MEMORY:
+                raise
+            return end
+        if start != end:
+            return end
+        end += size
+    return end
+
+
+def _is_mapped(device: HipDevice, address: int) -> bool:
+    """The memory was mapped by hipMemMap: only such memory has permissions."""
+    hip = bindings()
+    location = hip.hipMemLocation(type=hip.hipMemLocationType.hipMemLocationTypeDevice, id=device.ordinal)
+    try:
+        device.api.call("hipMemGetAccess", location, address)
+    except HipError as error:
+        if error.code != Code.INVALID_VALUE:
+            raise
+        return False
+    return True
 
 
 def new_buffer(device: HipDevice, size: int, label: str | None) -> HipBuffer:

@@ -17,6 +17,9 @@ if TYPE_CHECKING:
     from hipgraph_cb.hsa.device import HsaDevice
 
 
+_DEVICE_MEMORY = (PointerType.HSA, PointerType.HSA_VMEM)
+
+
 class ImportedHsaBuffer(ForeignBuffer, HsaBuffer):
     """Memory that the HSA runtime knows, of this agent."""
 
@@ -36,7 +39,7 @@ class ImportedHsaBuffer(ForeignBuffer, HsaBuffer):
                 next_step="synchronize the producer, then import the address with size=",
             )
         info = _pointer_info(device, memory.address)
-        if info.type != PointerType.HSA:
+        if info.type not in _DEVICE_MEMORY:
             raise InvalidArgumentError(
                 "import_buffer: the HSA runtime knows of no memory there",
                 where=memory.name,
@@ -49,11 +52,11 @@ class ImportedHsaBuffer(ForeignBuffer, HsaBuffer):
                 found=f"agent {info.agentOwner:#x}",
                 allowed=f"agent {device.agent.handle:#x}",
             )
-        check_extent(memory, info.agentBaseAddress + info.sizeInBytes)
+        check_extent(memory, _end_of_memory(device, info, memory.address + memory.size))
         return cls(device, memory.size, memory.address, Borrowed(memory.owner), label)
 
     def check_there(self) -> None:
-        if _pointer_info(self._device, self._address).type != PointerType.HSA:
+        if _pointer_info(self._device, self._address).type not in _DEVICE_MEMORY:
             raise self._gone()
 
 
@@ -61,3 +64,14 @@ def _pointer_info(device: HsaDevice, address: int) -> PointerInfo:
     info = PointerInfo(size=ctypes.sizeof(PointerInfo))
     device.api.call("hsa_amd_pointer_info", address, ctypes.byref(info), None, None, None)
     return info
+
+
+def _end_of_memory(device: HsaDevice, info: PointerInfo, wanted: int) -> int:
+    """Where memory ends. Mappings without a gap are one, so far as `wanted`."""
+    end = int(info.agentBaseAddress + info.sizeInBytes)
+    while end < wanted and info.type == PointerType.HSA_VMEM:
+        info = _pointer_info(device, end)
+        if info.agentBaseAddress != end:
+            break
+        end += info.sizeInBytes
+    return end

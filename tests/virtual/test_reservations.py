@@ -122,3 +122,36 @@ def test_a_file_that_may_shrink_is_not_taken_for_memory(tmp_path):
         assert identity_of(descriptor) is None
         with pytest.raises(InvalidArgumentError):
             PhysicalMemory.imported(descriptor)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_random_mappings_hold_what_was_written_and_nothing_else_is_live(seed):
+    """Compared page by page with a list of what each page should be: memory without an address, or nothing."""
+    memory, random = Memory(1 << 16, 1 << 20), np.random.default_rng(seed)
+    pool = [PhysicalMemory.create(3 * PAGE, 0, 1 << 20) for _ in range(3)]
+    contents = np.zeros((3, 3), np.uint8)  # the first byte of each page of each of them
+    reservation = memory.reservations.reserve(16 * PAGE, PAGE)
+    pages: list[tuple[int, int] | None] = [None] * 16
+    for _ in range(150):
+        place, size, index = int(random.integers(16)), int(random.integers(1, 4)), int(random.integers(3))
+        mapping, offset = reservation.mappings.get(reservation.address + place * PAGE), int(random.integers(4 - size))
+        if mapping is not None and random.random() < 0.6:
+            memory.reservations.unmap(reservation, [mapping])
+            pages[place : place + mapping.size // PAGE] = [None] * (mapping.size // PAGE)
+        elif place + size <= 16 and reservation.is_free(reservation.address + place * PAGE, size * PAGE):
+            mapped(memory, reservation, place, pool[index], size, offset * PAGE)
+            pages[place : place + size] = [(index, offset + step) for step in range(size)]
+        if pages[place] is not None:
+            contents[pages[place]] = random.integers(256)
+            memory.bytes(reservation.address + place * PAGE, 1)[0] = contents[pages[place]]
+        starts = reservation.address + PAGE * np.arange(16, dtype=np.int64)
+        is_live = np.array([page is not None for page in pages])
+        faulty = memory.check(starts, 1)
+        assert (is_live if faulty is None else ~faulty).tolist() == is_live.tolist()
+        across = memory.check(starts[:-1] + PAGE - 4, 8)
+        both = is_live[:-1] & is_live[1:]
+        assert (np.ones(15, np.bool_) if across is None else ~across).tolist() == both.tolist()
+        for start, page in zip(starts.tolist(), pages, strict=True):
+            assert page is None or memory.bytes(start, 1)[0] == contents[page]
+    for physical in pool:
+        physical.close()

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import ctypes
 import os
+import subprocess
+import sys
 
 import numpy as np
 import pytest
+from support.child import environment
 from support.hsa_client import dispatch, out
 
 from hipgraph_cb.abi.hsa.structures import PointerInfo
+from hipgraph_cb.virtual.physical_memory import PhysicalMemory
 
 PAGE = 4096
 INVALID_ARGUMENT, INVALID_ALLOCATION, INVALID_AGENT, OUT_OF_RESOURCES = 0x1001, 0x1003, 0x1004, 0x1008
@@ -237,3 +241,44 @@ def test_the_last_shut_down_gives_everything_back(client, vmem, library):
     assert memory.find(address) is None
     assert "which was freed" in memory.describe(address)
     assert not library.runtime.virtual_memory.handles()
+
+
+def test_a_sealed_file_of_another_process_is_imported_as_memory_of_the_first_gpu(client, vmem):
+    theirs = PhysicalMemory.create(PAGE, 5, PAGE)
+    shared, handle, pool, kind = theirs.exported(), ctypes.c_uint64(), ctypes.c_uint64(), ctypes.c_int()
+    assert client.hsa.hsa_amd_vmem_import_shareable_handle(shared, ctypes.byref(handle)) == 0
+    properties = client.hsa.hsa_amd_vmem_get_alloc_properties_from_handle
+    assert properties(handle.value, ctypes.byref(pool), ctypes.byref(kind)) == 0
+    assert pool.value == client.pools[0]
+    address = vmem.reserve(PAGE)
+    assert vmem.map(address, PAGE, handle.value) == vmem.allow(address, PAGE) == 0
+    assert set(client.read(address, PAGE, np.uint8)) == {5}
+    os.close(shared)
+    theirs.close()
+
+
+WRITER = """
+import ctypes, sys
+from support.hsa_client import Client
+from hipgraph_cb.virtual.install import install_hsa
+install_hsa(["gfx942"])
+client = Client()
+handle, address, access = ctypes.c_uint64(), ctypes.c_uint64(), (ctypes.c_uint64 * 2)(3, client.gpu)
+hsa = client.hsa
+assert hsa.hsa_amd_vmem_import_shareable_handle(int(sys.argv[1]), ctypes.byref(handle)) == 0
+assert hsa.hsa_amd_vmem_address_reserve(ctypes.byref(address), 4096, 0, 0) == 0
+assert hsa.hsa_amd_vmem_map(address.value, 4096, 0, handle.value, 0) == 0
+assert hsa.hsa_amd_vmem_set_access(address.value, 4096, access, 1) == 0
+assert hsa.hsa_amd_memory_fill(address.value, 7, 1024) == 0
+"""
+
+
+@pytest.mark.long
+def test_another_process_writes_to_memory_that_was_exported(client, vmem):
+    address, handle = vmem.mapped(PAGE)
+    descriptor = ctypes.c_int()
+    assert client.hsa.hsa_amd_vmem_export_shareable_handle(ctypes.byref(descriptor), handle, 0) == 0
+    shared = descriptor.value
+    subprocess.run([sys.executable, "-c", WRITER, str(shared)], env=environment(), pass_fds=[shared], check=True)
+    os.close(shared)
+    assert set(client.read(address, 1024, np.uint32)) == {7}

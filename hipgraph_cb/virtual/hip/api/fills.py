@@ -47,7 +47,7 @@ def checked_fill_2d(
         _check_end(runtime, destination, height * width * element_size)
     else:
         require(pitch >= width * element_size)
-    require(pitch * height <= allocation.size)
+    require(pitch * height <= allocation.end - allocation.address)
     return Fill(destination, value, element_size, width, height, pitch)
 
 

@@ -10,6 +10,7 @@ from support.hip_callers import RawLibrary
 
 from hipgraph_cb.abi.hip.structures import AllocationProperties, MemoryAccess
 from hipgraph_cb.errors import InvalidArgumentError, OutOfRangeError
+from hipgraph_cb.hip import buffer
 
 PIECE = 4096
 
@@ -31,11 +32,11 @@ def pieces(device):
 
 
 def test_memory_across_mappings_is_one_buffer(device, pieces):
-    buffer = device.import_buffer(pieces + 64, size=2 * PIECE - 64)
+    tensor = device.import_buffer(pieces + 64, size=2 * PIECE - 64)
     with device.command_buffer() as cb:
-        cb.fill_buffer(buffer, 0x01020304)
+        cb.fill_buffer(tensor, 0x01020304)
     cb.replay()
-    assert set(buffer.to_host(np.uint32)) == {0x01020304}
+    assert set(tensor.to_host(np.uint32)) == {0x01020304}
     assert ctypes.string_at(pieces + 2 * PIECE - 4, 4) == b"\4\3\2\1"
 
 
@@ -50,6 +51,8 @@ def test_memory_ends_where_nothing_is_mapped(refused, pieces):
     )
 
 
-def test_two_allocations_are_not_one_buffer(device, refused):
+def test_allocations_side_by_side_are_not_one_buffer(device, refused, monkeypatch):
     first = device.allocate(PIECE)
+    end = first.address + PIECE
+    monkeypatch.setattr(buffer, "_allocation", lambda device, at: (first.address if at < end else end, PIECE))
     refused(first.address, size=PIECE + 4, kind=OutOfRangeError)

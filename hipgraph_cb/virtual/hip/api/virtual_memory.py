@@ -19,6 +19,7 @@ from hipgraph_cb.virtual.hip.function_table import HANDLE, INT, POINTER, SIZE, U
 from hipgraph_cb.virtual.hip.native import load_bytes, require, store_int, store_pointer
 from hipgraph_cb.virtual.hip.objects.allocations import CreatedMemory
 from hipgraph_cb.virtual.hip.objects.runtime import HipRuntime
+from hipgraph_cb.virtual.hip.objects.stream import wait_for_workers
 from hipgraph_cb.virtual.memory import PAGE
 
 _WRITE_ONLY = 2
@@ -120,9 +121,8 @@ def mem_unmap(runtime: HipRuntime, address: int, size: int) -> None:
     """Wait for all work of the device whose memory it is, and unmap a number of whole mappings."""
     require(address and size)
     mapped = runtime.allocations.virtual.chain(address, size)
-    for ordinal in {each.memory.owner.ordinal for each in mapped}:
-        worker = runtime.gpus[ordinal].worker
-        runtime.gate.wait(lambda worker=worker: worker.is_idle)  # type: ignore[misc]
+    ordinals = {each.memory.owner.ordinal for each in mapped}
+    wait_for_workers(runtime.gate, [runtime.gpus[ordinal].worker for ordinal in ordinals])
     runtime.allocations.virtual.unmap(address, size)
 
 

@@ -78,6 +78,8 @@ class Places:
             return None
         if not allocations.is_registered(found):
             where = self._runtime.memory.describe(address)
+            if self._runtime.memory.may_be_reserved(address):
+                raise NotKept(f"{where}: memory that hipMemMap has mapped, which may be at several addresses")
             raise NotKept(f"{where}: memory that no allocation has made, such as global variables")
         return Region(found, found.address, found.size, f"{found.kind.name.lower()} memory", found.kind in _OF_THE_HOST)
 
@@ -152,7 +154,7 @@ class Places:
         if words.ctypes.data % WORD:
             words = words.copy()
         values = words.view(np.uint64)
-        inside = np.flatnonzero((values >= memory.base) & (values < memory.base + memory.capacity))
+        inside = np.flatnonzero((values >= memory.base) & (values < memory.end))
         for index in inside:
             address = int(values[index])
             if self._runtime.allocations.find(address) is not None:

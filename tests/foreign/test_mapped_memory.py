@@ -1,4 +1,4 @@
-"""Tensors in memory that an allocator mapped piece by piece, as PyTorch's expandable segments are."""
+"""Tensors in memory that an allocator mapped piece by piece."""
 
 from __future__ import annotations
 
@@ -6,29 +6,17 @@ import ctypes
 
 import numpy as np
 import pytest
-from support.hip_callers import RawLibrary
+from support.mapped_memory import PIECE, mapped_pieces
 
-from hipgraph_cb.abi.hip.structures import AllocationProperties, MemoryAccess
 from hipgraph_cb.errors import InvalidArgumentError, OutOfRangeError
 from hipgraph_cb.hip import buffer
-
-PIECE = 4096
 
 
 @pytest.fixture
 def pieces(device):
     """The address of three pieces, of which two are mapped one behind the other."""
-    raw, properties, access = RawLibrary(), AllocationProperties(type=1), MemoryAccess(flags=3)
-    properties.location.type = access.location.type = 1
-    address = raw.made("hipMemAddressReserve", 3 * PIECE, 0, 0, 0)
-    handles = [raw.made("hipMemCreate", PIECE, properties, 0) for _ in range(2)]
-    for place, handle in enumerate(handles):
-        assert raw.hipMemMap(address + place * PIECE, PIECE, 0, handle, 0) == 0
-    assert raw.hipMemSetAccess(address, 2 * PIECE, access, 1) == 0
-    yield address
-    device.synchronize()
-    assert raw.hipMemUnmap(address, 2 * PIECE) == raw.hipMemAddressFree(address, 3 * PIECE) == 0
-    assert [raw.hipMemRelease(handle) for handle in handles] == [0, 0]
+    with mapped_pieces(3, 2) as address:
+        yield address
 
 
 def test_memory_across_mappings_is_one_buffer(device, pieces):

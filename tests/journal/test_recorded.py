@@ -7,6 +7,7 @@ import ctypes
 import numpy as np
 import pytest
 from support.hip_program import done
+from support.mapped_memory import mapped_pieces
 from support.random_streams import RandomProgram
 
 from hipgraph_cb import Recording, open_device, recorded
@@ -268,6 +269,22 @@ def test_addresses_in_memory_are_lost_by_name(hip, program, vectors, tmp_path):
         f"{_described(x + 8)}"
     )
     assert not (tmp_path / "step.hgcb").exists()
+
+
+def test_mapped_memory_and_addresses_in_it_are_lost_by_name(hip, program, vectors, tmp_path):
+    x, *_ = vectors
+    with mapped_pieces(2, 1) as address:
+        table = program.upload(np.array([address + 8, 0], np.uint64))
+        with pytest.raises(UnimplementedError) as raised, recorded(tmp_path / "step.hgcb"):
+            done(hip.hipMemcpyDtoD(x, address, 16))
+            done(hip.hipMemcpyDtoD(x, table, 16))
+        described = [_described(address + offset) for offset in (0, 8)]
+    assert str(raised.value).splitlines()[3:] == [
+        f"  memcpy of 16 bytes from {address:#x} to {x:#x}: {described[0]}: memory that hipMemMap has mapped, "
+        "which may be at several addresses",
+        f"  memcpy of 16 bytes from {table:#x} to {x:#x}: device memory holds the address {address + 8:#x} at byte 0: "
+        f"{described[1]}",
+    ]
 
 
 def _described(address):

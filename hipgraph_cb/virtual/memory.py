@@ -13,6 +13,7 @@ import ctypes
 import mmap
 import threading
 from collections.abc import Iterable
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -109,6 +110,21 @@ class _Table:
         return faulty if faulty.any() else None
 
 
+def _arena(capacity: int, reservable: int) -> mmap.mmap:
+    """Pages for allocations, and for ranges to be reserved where the process may have so much address space."""
+    flags = mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS | _MAP_NORESERVE
+    with suppress(OSError, OverflowError):  # a limit of the address space: ulimit -v
+        return mmap.mmap(-1, capacity + reservable, flags=flags)
+    try:
+        return mmap.mmap(-1, capacity, flags=flags)
+    except (OSError, OverflowError) as error:
+        raise ResourceExhaustedError(
+            "the memory of a virtual GPU cannot be mapped",
+            found=f"{capacity} bytes: {error}",
+            next_step="ask for less: HIPGRAPH_CB_VIRTUAL_MEMORY=4G, or VirtualSettings(memory=...)",
+        ) from error
+
+
 class Memory:
     """The arena of one virtual device.
 
@@ -122,22 +138,13 @@ class Memory:
 
     def __init__(self, capacity: int, reservable: int = 0) -> None:
         self.capacity = -(-capacity // PAGE) * PAGE
-        whole = self.capacity + -(-reservable // PAGE) * PAGE
-        flags = mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS | _MAP_NORESERVE
-        try:
-            self._map = mmap.mmap(-1, whole, flags=flags)
-        except (OSError, OverflowError) as error:
-            raise ResourceExhaustedError(
-                "the memory of a virtual GPU cannot be mapped",
-                found=f"{whole} bytes: {error}",
-                next_step="ask for less: HIPGRAPH_CB_VIRTUAL_MEMORY=4G, or VirtualSettings(memory=...)",
-            ) from error
+        self._map = _arena(self.capacity, -(-reservable // PAGE) * PAGE)
         self.u8: NDArray[np.uint8] = np.frombuffer(self._map, np.uint8)
         self.u16: NDArray[np.uint16] = self.u8.view(np.uint16)
         self.u32: NDArray[np.uint32] = self.u8.view(np.uint32)
         self.u64: NDArray[np.uint64] = self.u8.view(np.uint64)
         self.base: int = self.u8.ctypes.data
-        self.end = self.base + whole
+        self.end = self.base + len(self._map)
         self._lock = threading.RLock()
         self._live: dict[int, Allocation] = {}
         self._starts: list[int] = []

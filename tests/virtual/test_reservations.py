@@ -42,6 +42,13 @@ def test_a_reserved_range_is_apart_from_allocations_and_has_the_address_that_is_
     assert memory.reservations.reserve(1 << 30, PAGE) is None
 
 
+def test_where_the_address_space_is_limited_nothing_can_be_reserved_and_allocations_can_be_made():
+    memory = Memory(1 << 20, 1 << 60)
+    assert memory.end == memory.base + memory.capacity
+    assert memory.reservations.reserve(PAGE, PAGE) is None
+    assert memory.bytes(memory.allocate(64), 64).shape == (64,)
+
+
 def test_memory_that_is_mapped_twice_has_the_same_bytes_at_both_addresses(memory, pages):
     reservation = memory.reservations.reserve(8 * PAGE, PAGE)
     mapped(memory, reservation, 0, pages, 2)

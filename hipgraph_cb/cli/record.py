@@ -8,12 +8,14 @@ from pathlib import Path
 
 from hipgraph_cb.cli.output import complain
 from hipgraph_cb.errors import HipGraphError, InvalidArgumentError
+from hipgraph_cb.journal.stretch import Stretch
 from hipgraph_cb.opening import VIRTUAL_VARIABLE
 from hipgraph_cb.programs.process import end_as, held_signals, run_to_its_end
 
 EXAMPLES = """examples:
   hipgraph-cb record -o step.hgcb -- ./saxpy 1024
   hipgraph-cb record -o step.hgcb --from 200 --count 14 -- python train.py
+  hipgraph-cb record -o step.hgcb --range "step 3" -- python train.py
 
 The program runs with virtual AMD GPUs. Its launches, copies, fills and graphs become one recording; replay it with
 hipgraph-cb replay --verify. A process of the program beyond the first that uses a GPU gets a file of its own, with a
@@ -33,6 +35,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--from", dest="first", type=int, default=0, metavar="N", help="the first command that is recorded (default: 0)"
     )
     parser.add_argument("--count", type=int, metavar="N", help="how many commands are recorded (default: all)")
+    parser.add_argument("--range", metavar="LABEL", help="only what is enqueued within the ranges of ROCTX named so")
     parser.add_argument("command", nargs=argparse.REMAINDER, metavar="PROGRAM", help="the program and its arguments")
 
 
@@ -49,7 +52,7 @@ def run(options: argparse.Namespace) -> int:
     with held_signals() as held, tempfile.TemporaryDirectory(prefix="hipgraph_cb-journal-") as folder:
         from hipgraph_cb.programs.run import RunOptions, prepared  # loads libraries that start threads
 
-        stretch = f"{options.first}:{'' if options.count is None else options.count}"
+        stretch = Stretch(options.first, options.count, options.range)
         given = RunOptions(options.target, options.seed, journal=Path(folder), stretch=stretch)
         with prepared(given) as environment:
             targets = environment[VIRTUAL_VARIABLE].replace(",", ", ")

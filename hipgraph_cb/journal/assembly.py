@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from itertools import takewhile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -84,6 +85,7 @@ class Assembly:
         self._expected: list[tuple[NotedBuffer, bytes]] = []
         self._waits: list[notes.Waits] = []
         self._reads = 0
+        self._ranges: tuple[str, ...] = ()
         self._buffer: CommandBuffer[Any] = CommandBuffer(label=label)
         self._buffer.begin()
         lost = [why for note in found if (why := self._take(note)) is not None]
@@ -93,6 +95,7 @@ class Assembly:
             raise FailedPreconditionError(
                 "record: the program has launched, copied and filled nothing", next_step="run it with a GPU in use"
             )
+        self._enter(())
         self._buffer.end()
         self.recording: Recording = with_dependencies(self._buffer.recording, tuple(self._waits))
         ids = {id(value): number for number, value in self.recording.resources.bound.items()}
@@ -113,6 +116,8 @@ class Assembly:
                 self._contents.append((buffer, note.contents))
         elif isinstance(note, notes.Code):
             self._codes[note.number] = NotedExecutable(inspect(note.data), f"code object {note.number}")
+        elif isinstance(note, notes.Ranges):
+            self._enter(note.labels)
         elif isinstance(note, notes.Final):
             self._expected.append((self._memory[note.memory], note.contents))
         else:
@@ -123,6 +128,15 @@ class Assembly:
             finally:
                 self._waits.append(note.waits)
         return None
+
+    def _enter(self, labels: tuple[str, ...]) -> None:
+        """Let ranges be debug groups: close those that ended, and open those that began."""
+        kept = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(self._ranges, labels, strict=False)))
+        for _ in self._ranges[kept:]:
+            self._buffer.end_debug_group()
+        for label in labels[kept:]:
+            self._buffer.begin_debug_group(label)
+        self._ranges = labels
 
     def _record(self, note: notes.Dispatch | notes.Update | notes.Copy | notes.Fill | notes.Read) -> None:
         if isinstance(note, notes.Dispatch):

@@ -101,14 +101,20 @@ class Final(NamedTuple):
     contents: bytes
 
 
+class Ranges(NamedTuple):
+    """The ranges of ROCTX in which the commands that follow were enqueued, outermost first."""
+
+    labels: tuple[str, ...]
+
+
 class Lost(NamedTuple):
     """Something that a recording cannot keep."""
 
     what: str
 
 
-Note = Code | Memory | Dispatch | Update | Copy | Fill | Read | Final | Lost
-_KINDS: tuple[type[Any], ...] = (Code, Memory, Dispatch, Update, Copy, Fill, Read, Final, Lost)
+Note = Code | Memory | Dispatch | Update | Copy | Fill | Read | Final | Ranges | Lost
+_KINDS: tuple[type[Any], ...] = (Code, Memory, Dispatch, Update, Copy, Fill, Read, Final, Lost, Ranges)
 _NUMBERS = {kind: number for number, kind in enumerate(_KINDS)}
 
 

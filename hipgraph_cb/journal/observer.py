@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING, Any
 
 from hipgraph_cb.errors import FailedPreconditionError
 from hipgraph_cb.journal.noted_work import NotedWork
-from hipgraph_cb.journal.notes import Final, Lost, Memory, Note
+from hipgraph_cb.journal.notes import Final, Lost, Memory, Note, Ranges
 from hipgraph_cb.journal.order import Order
 from hipgraph_cb.journal.places import NotKept, Places
+from hipgraph_cb.journal.stretch import Stretch
 from hipgraph_cb.virtual.hip.objects.stream import wait_for_workers
 
 if TYPE_CHECKING:
@@ -21,28 +22,29 @@ if TYPE_CHECKING:
     from hipgraph_cb.virtual.worker import Operation
 
 
+EVERYTHING = Stretch()
+
+
 class ProgramObserver:
     """An `Observer` of all devices of a runtime.
 
     Args:
         add: takes each note.
-        first, count: the stretch of commands that is noted; a count of None is all that follow.
+        stretch: the commands that are noted.
     """
 
-    def __init__(
-        self, runtime: HipRuntime, add: Callable[[Note], None], first: int = 0, count: int | None = None
-    ) -> None:
+    def __init__(self, runtime: HipRuntime, add: Callable[[Note], None], stretch: Stretch = EVERYTHING) -> None:
         self._runtime = runtime
         self._add = add
-        self._first = first
-        self._end = None if count is None else first + count
+        self._stretch = stretch
+        self._end = None if stretch.length is None else stretch.first + stretch.length
         self._seen = 0
         self._order = Order()
         self._places = Places(runtime, self._note_memory)
         self._work = NotedWork(runtime, self._places, add)
         self._lock = threading.RLock()
         self._lost: set[str] = set()
-        self._memories: list[Memory] = []
+        self._ranges: tuple[str, ...] = ()
 
     def begin(self) -> None:
         """Observe from now on, when what runs now is over.
@@ -71,6 +73,7 @@ class ProgramObserver:
 
     def enqueued(self, operation: Operation, after: Iterable[Operation]) -> None:
         self._order.enqueued(operation, after)
+        operation.noted.ranges = self._runtime.gate.shared.open_ranges()
 
     def launched(self, operation: Operation, dependents: Sequence[Sequence[int]]) -> None:
         self._order.launched(operation, dependents)
@@ -87,11 +90,14 @@ class ProgramObserver:
     def run(self, work: Any, runtime: HipRuntime, gpu: Any, operation: Operation, node: int | None) -> None:
         with runtime.gate.lock:
             waits = self._order.waits(operation, node)
-        notes = self._prepared(work, gpu)
+        ranges = () if operation.noted is None else operation.noted.ranges
+        notes = self._prepared(work, gpu, ranges)
         work.run(runtime, gpu, operation)
         with self._lock:
             with runtime.gate.lock:
                 numbered = self._order.ran(operation, node, waits, len(notes))
+            if notes:
+                self._note_ranges(ranges)
             for note, behind in zip(notes, numbered, strict=True):
                 self._add(note._replace(waits=tuple(sorted(behind))))
             if notes:
@@ -99,13 +105,13 @@ class ProgramObserver:
             if notes and self._seen == self._end:
                 self._note_finals()
 
-    def _prepared(self, work: Any, gpu: Any) -> list[Any]:
+    def _prepared(self, work: Any, gpu: Any, ranges: tuple[str, ...]) -> list[Any]:
         """The notes of a piece of work that is about to run, without what they wait for."""
         with self._lock:
-            if not self._work.is_command(work):
+            if not self._work.is_command(work) or self._stretch.within not in (None, *ranges):
                 return []
             self._seen += 1
-            if self._seen <= self._first or (self._end is not None and self._seen > self._end):
+            if self._seen <= self._stretch.first or (self._end is not None and self._seen > self._end):
                 return []
             try:
                 if gpu.target != self._runtime.gpus[0].target:
@@ -115,6 +121,11 @@ class ProgramObserver:
             except NotKept as reason:
                 self._lose(f"{work.label}: {reason}")
                 return []
+
+    def _note_ranges(self, labels: tuple[str, ...]) -> None:
+        if labels != self._ranges:
+            self._ranges = labels
+            self._add(Ranges(labels))
 
     def _note_memory(self, memory: Memory) -> None:
         self._add(memory)

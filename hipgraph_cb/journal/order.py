@@ -22,9 +22,10 @@ class Noted:
         turn: how often the host had waited when it was enqueued.
         ends: once it is over.
         nodes: of the graph that it launches.
+        ranges: of ROCTX, in which it was enqueued.
     """
 
-    __slots__ = ("before", "ends", "known", "nodes", "turn")
+    __slots__ = ("before", "ends", "known", "nodes", "ranges", "turn")
 
     def __init__(self, before: list[Operation], known: Ends, turn: int) -> None:
         self.before = before
@@ -32,6 +33,7 @@ class Noted:
         self.turn = turn
         self.ends: Ends | None = None
         self.nodes: Nodes | None = None
+        self.ranges: tuple[str, ...] = ()
 
 
 class Nodes:

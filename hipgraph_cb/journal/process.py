@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 JOURNAL_VARIABLE = "HIPGRAPH_CB_JOURNAL"
 """Names the folder that the processes of a program write their journals into."""
 STRETCH_VARIABLE = "HIPGRAPH_CB_JOURNAL_COMMANDS"
-"""The first command that is noted and how many, as `first:count`; an empty count is all that follow."""
+"""Which commands are noted, as `Stretch` writes it."""
 
 
 def observe_process(runtime: VirtualRuntime) -> None:
@@ -23,7 +23,8 @@ def observe_process(runtime: VirtualRuntime) -> None:
         return
     from hipgraph_cb.journal.notes import Journal
     from hipgraph_cb.journal.observer import ProgramObserver
+    from hipgraph_cb.journal.stretch import Stretch
 
-    first, _, count = os.environ.get(STRETCH_VARIABLE, "0:").partition(":")
+    stretch = Stretch.of(os.environ.get(STRETCH_VARIABLE, str(Stretch())))
     journal = Journal(Path(folder) / f"{time.time_ns()}-{os.getpid()}")
-    ProgramObserver(runtime.runtime, journal.add, int(first), int(count) if count else None).begin()
+    ProgramObserver(runtime.runtime, journal.add, stretch).begin()

@@ -8,7 +8,14 @@ from collections.abc import Callable
 from pathlib import Path
 
 from hipgraph_cb.journal.process import observe_process
-from hipgraph_cb.virtual.install import VirtualRuntime, install_hip, install_hsa, install_rccl, use_library_files
+from hipgraph_cb.virtual.install import (
+    VirtualRuntime,
+    install_hip,
+    install_hsa,
+    install_rccl,
+    install_roctx,
+    use_library_files,
+)
 from hipgraph_cb.virtual.virtual_library import VirtualLibrary
 
 START_LIBRARY = "libhipgraph_cb_start.so"
@@ -18,6 +25,7 @@ _INSTALL: dict[str, Callable[[list[str]], VirtualLibrary]] = {
     "hip": install_hip,
     "hsa": install_hsa,
     "rccl": install_rccl,
+    "roctx": install_roctx,
 }
 
 
@@ -25,7 +33,7 @@ def fill(kind: str, folder: str) -> None:
     """Let the functions of one of the libraries in `folder` lead to the virtual GPUs of this process.
 
     Args:
-        kind: "hip", "hsa" or "rccl".
+        kind: "hip", "hsa", "rccl" or "roctx".
 
     Raises:
         HipGraphError: there are no such GPUs, or the files are not of this version.
@@ -33,7 +41,7 @@ def fill(kind: str, folder: str) -> None:
     use_library_files(Path(folder))
     targets = [text.strip() for text in os.environ.get(TARGETS_VARIABLE, DEFAULT_TARGET).split(",")]
     libraries: list[VirtualLibrary] = [_INSTALL[kind](targets)]
-    if kind == "rccl":  # it has made that of HIP too
+    if kind in ("rccl", "roctx"):  # it has made that of HIP too
         libraries.append(install_hip(targets))
     libraries[0].machine.show = _show
     start = ctypes.CDLL(str(Path(folder) / START_LIBRARY))

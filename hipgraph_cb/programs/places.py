@@ -16,6 +16,7 @@ from hipgraph_cb.virtual.hip.profile import PROFILES
 from hipgraph_cb.virtual.hip.symbol_versions import VERSIONS
 from hipgraph_cb.virtual.hsa import library as hsa
 from hipgraph_cb.virtual.rccl import library as rccl
+from hipgraph_cb.virtual.roctx import library as roctx
 from hipgraph_cb.virtual.shared_object import ExportedFunction, FirstCall, build_image
 
 START_FUNCTION = "hipgraph_cb_first_call"
@@ -46,6 +47,7 @@ def write_run_folder(folder: Path, interpreter: Interpreter, targets: Sequence[s
     _write_libraries(folder, "hip", hip.SONAMES, functions, VERSIONS, interpreter)
     _write_libraries(folder, "hsa", hsa.SONAMES, hsa.exported_functions(), (), interpreter)
     _write_libraries(folder, "rccl", rccl.SONAMES, rccl.exported_functions(), (), interpreter)
+    _write_libraries(folder, "roctx", roctx.SONAMES, roctx.exported_functions(), (), interpreter)
     (folder / ".info").mkdir()
     (folder / ".info" / "version").write_text(f"{ROCM_VERSIONS[profile]}\n")
 
@@ -59,12 +61,11 @@ def _write_libraries(
     interpreter: Interpreter,
 ) -> None:
     """One file for each SONAME; the name without a version, which is for linking, leads to the newest."""
-    newest = max(soname for soname in sonames if not soname.endswith(".so"))
     first_call = FirstCall(START_LIBRARY, START_FUNCTION, _texts(kind, folder / "lib", interpreter))
     for soname in sonames:
         path = folder / "lib" / soname
         if soname.endswith(".so"):
-            path.symlink_to(newest)
+            path.symlink_to(max(each for each in sonames if each.startswith(f"{soname}.")))
         else:
             path.write_bytes(build_image(soname, functions, versions, first_call))
 

@@ -12,6 +12,7 @@ from pathlib import Path
 
 from hipgraph_cb.files import refused
 from hipgraph_cb.journal.process import JOURNAL_VARIABLE, STRETCH_VARIABLE
+from hipgraph_cb.journal.stretch import Stretch
 from hipgraph_cb.opening import DEFAULT_VIRTUAL_TARGET, VIRTUAL_VARIABLE, parse_targets
 from hipgraph_cb.programs.inside import START_LIBRARY
 from hipgraph_cb.programs.interpreter import this_interpreter
@@ -33,7 +34,7 @@ class RunOptions:
         trace: a file for a line about each dispatch.
         schedule: the order of a kernel's waves: "in-step" or "random".
         journal: a folder in which each process notes what it does.
-        stretch: what it notes of that, see `journal.process`.
+        stretch: what it notes of that.
     """
 
     targets: str | None = None
@@ -41,7 +42,7 @@ class RunOptions:
     trace: Path | None = None
     schedule: str | None = None
     journal: Path | None = None
-    stretch: str | None = None
+    stretch: Stretch | None = None
 
     def variables(self) -> dict[str, str]:
         """The variables that the program's processes read."""
@@ -56,7 +57,7 @@ class RunOptions:
         if self.journal is not None:
             variables[JOURNAL_VARIABLE] = str(self.journal)
         if self.stretch is not None:
-            variables[STRETCH_VARIABLE] = self.stretch
+            variables[STRETCH_VARIABLE] = str(self.stretch)
         return variables
 
 

@@ -22,7 +22,7 @@ class Starting(TypedDict):
     """What the launcher knew.
 
     Attributes:
-        kind: "hip", "hsa" or "rccl", the library that was called.
+        kind: "hip", "hsa", "rccl" or "roctx", the library that was called.
         folder: where the libraries are.
         packages: package -> the folder that it is imported from.
         version: of the Python that these are for.

@@ -59,6 +59,7 @@ class SharedCalls:
         sleepers: how many threads wait in a call.
         deferred: releases to apply when the call that runs is over.
         refusal: why all calls are refused, or None.
+        open_ranges: the ranges of ROCTX that the calling thread is in, outermost first.
         collections: what holds garbage collection off, once a library below C code of others is there; or None.
     """
 
@@ -74,6 +75,7 @@ class SharedCalls:
         self.deferred: deque[Callable[[], object]] = deque()
         self.refusal: str | None = None
         self.collections: HeldCollections | None = None
+        self.open_ranges: Callable[[], tuple[str, ...]] = tuple
         self._workers: set[int] = set()
 
     def add_worker(self) -> None:

@@ -28,6 +28,7 @@ _machine: Machine | None = None
 _hip: VirtualRuntime | None = None
 _hsa: VirtualHsa | None = None
 _rccl: VirtualRccl | None = None
+_roctx: VirtualRoctx | None = None
 _folder: Path | None = None
 FOLDER_VARIABLE = "HIPGRAPH_CB_LIBRARIES"
 """Names the folder that `hipgraph-cb run` wrote the libraries into."""
@@ -118,6 +119,37 @@ class VirtualRccl(VirtualLibrary):
         runtime = RcclRuntime(hip.runtime, gate)
         library = load_library(library_folder())
         super().__init__(hip.machine, gate, library, FUNCTIONS, runtime)
+
+
+class VirtualRoctx(VirtualLibrary):
+    """The virtual ROCTX of this process: what its devices are told runs within the ranges that are open."""
+
+    def __init__(self, machine: Machine) -> None:
+        from hipgraph_cb.virtual.callbacks import CallGate
+        from hipgraph_cb.virtual.roctx.functions import FUNCTIONS
+        from hipgraph_cb.virtual.roctx.library import CALL_CODES, load_library
+        from hipgraph_cb.virtual.roctx.ranges import Ranges
+
+        gate = CallGate(CALL_CODES, machine.calls)
+        ranges = Ranges(gate)
+        machine.calls.open_ranges = ranges.open
+        super().__init__(machine, gate, load_library(library_folder()), FUNCTIONS, ranges)
+
+
+def install_roctx(targets: Sequence[str], settings: Settings | None = None) -> VirtualRoctx:
+    """Load the virtual libroctx64.so.4, for these GPUs; a second call returns the same.
+
+    Raises:
+        InvalidArgumentError: no target, or one that is not a virtual GPU.
+        FailedPreconditionError: other devices are installed.
+        UnavailableError: a library cannot be loaded.
+    """
+    global _roctx
+    machine = install_hip(targets, settings).machine
+    with _lock:
+        if _roctx is None:
+            _roctx = VirtualRoctx(machine)
+        return _roctx
 
 
 def install_rccl(targets: Sequence[str], settings: Settings | None = None) -> VirtualRccl:

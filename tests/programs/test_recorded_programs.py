@@ -111,6 +111,19 @@ def test_a_stretch_of_a_program_begins_with_what_memory_held_then(tmp_path):
     assert (expected["device memory 0"] == 3 * NUMBERS).all()
 
 
+def test_only_what_is_enqueued_within_a_range_is_recorded(tmp_path):
+    file = tmp_path / "steps.hgcb"
+    ranged = STEPS.replace(
+        "for step in range(3):\n",
+        "roctx = ctypes.CDLL('libroctx64.so')\nfor step in range(3):\n    roctx.roctxRangePushA(b'step %d' % step)\n",
+    ).replace("None, None, arguments))\n", "None, None, arguments))\n    roctx.roctxRangePop()\n")
+    finished = record(file, "--range", "step 1", "--", sys.executable, "-c", ranged + RESULT, SAXPY)
+    assert finished.returncode == 0, finished.stderr
+    recording = load(file).recording
+    assert [type(each).__name__ for each in recording] == ["Dispatch"]
+    assert recording.group_paths == (("step 1",),)
+
+
 def test_a_program_in_c_with_threads_is_recorded(tmp_path, compiled, capsys):
     file = tmp_path / "linked.hgcb"
     finished = record(file, "--target", "gfx942,gfx942", "--", compiled("linked"), SAXPY)

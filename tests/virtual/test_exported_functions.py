@@ -8,13 +8,14 @@ from hipgraph_cb.virtual.hip import library as hip
 from hipgraph_cb.virtual.hip.profile import PROFILES
 from hipgraph_cb.virtual.hsa import library as hsa
 from hipgraph_cb.virtual.rccl import library as rccl
+from hipgraph_cb.virtual.roctx import library as roctx
 
 
 def in_reverse(functions: dict) -> dict:
     return dict(reversed(functions.items()))
 
 
-@pytest.mark.parametrize("library", [hsa, rccl], ids=["hsa", "rccl"])
+@pytest.mark.parametrize("library", [hsa, rccl, roctx], ids=["hsa", "rccl", "roctx"])
 def test_slots_have_one_order_whichever_module_was_imported_first(monkeypatch, library):
     exported = library.exported_functions()
     monkeypatch.setattr(library, "FUNCTIONS", in_reverse(library.FUNCTIONS))

@@ -58,7 +58,7 @@ class BackendDevice(Device):
         self.queues: list[LaunchQueue] = []
         self._children: weakref.WeakValueDictionary[int, Resource] = weakref.WeakValueDictionary()
         self._numbers = itertools.count()
-        self._neighbours: weakref.WeakSet[Device] = weakref.WeakSet()
+        self._neighbours: weakref.WeakSet[BackendDevice] = weakref.WeakSet()
         self._reached: weakref.WeakSet[Device] = weakref.WeakSet()
         self._drain = finalizer(self, _drain, self.queues, self.backlog)
         release_collected()
@@ -89,7 +89,7 @@ class BackendDevice(Device):
             return device in self._reached and not (resource.is_global or resource.is_imported)
         return isinstance(resource, Event) and device in self._neighbours
 
-    def _join(self, others: Sequence[Device]) -> None:
+    def _join(self, others: Sequence[Any]) -> None:
         self._neighbours.update(others)
         self._reached.update(other for other in others if self._reach(other))
 
@@ -105,8 +105,11 @@ class BackendDevice(Device):
         self._wait(self.timeout if timeout is None else seconds(timeout, "synchronize"))
 
     def wait_for_queues(self) -> None:
-        """Wait, within the device's timeout, for everything that is not known to be done."""
+        """Wait, within the device's timeout, for everything that is not known to be done; for that of the devices of
+        its group too, which may use its memory."""
         self._wait(self.timeout)
+        for neighbour in tuple(self._neighbours):
+            neighbour._wait(self.timeout)
 
     def wait_for_stream(self, stream: Stream) -> None:
         """Wait, within the device's timeout, for the work of one stream of this device."""

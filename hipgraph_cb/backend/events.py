@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from hipgraph_cb.backend.resources import own
-from hipgraph_cb.errors import FailedPreconditionError
-from hipgraph_cb.runtime.event import Event
+from hipgraph_cb.runtime.event import Event, check_signalled
 
 if TYPE_CHECKING:
     from hipgraph_cb.backend.resources import BoundResources
@@ -38,24 +37,8 @@ class EventRecord(Generic[EventKind]):
             event._check_open("program")
 
     def check(self, work: str) -> None:
-        """Refuse a replay that would wait for an event that nothing replayed so far has left signalled.
-
-        HIP takes a wait for an event that was never recorded as done, and so it does with one that was reset.
-
-        Args:
-            work: what messages call the program.
-
-        Raises:
-            FailedPreconditionError: it names the event.
-        """
-        for number in sorted(self._use.awaited):
-            event = self.events[number]
-            if not event.is_signalled:
-                raise FailedPreconditionError(
-                    f"replay: the recording waits for {event.describe()}, which is not signalled",
-                    where=work,
-                    next_step="replay a recording that signals it first",
-                )
+        """Refuse a replay that waits in vain; see `check_signalled`."""
+        check_signalled(self._use.awaited, self.events, work)
 
     def note(self) -> None:
         """The program has been enqueued."""

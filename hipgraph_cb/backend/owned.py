@@ -68,6 +68,10 @@ class OwnedBuffer(Buffer):
             raise self._closed_error(action)
         return handle
 
+    def part(self, offset: int, size: int, label: str | None) -> OwnedBuffer:
+        """Some of its memory as a buffer, which keeps it alive."""
+        return type(self)(self._device, size, self._address + offset, self.held("program"), label)
+
     def _write(self, offset: int, host: NDArray[np.uint8]) -> None:
         handle = self.held("write")
         self._settle()

@@ -76,17 +76,16 @@ class BoundResources(Generic[ExecutableKind]):
             self.executables[executable.id] = live_executable
 
         if len(self.addresses) < len(table.buffers):
-            self._add_transients(device, recording, kinds[0])
+            self._add_transients(device, recording)
 
-    def _add_transients(self, device: Device, recording: Recording, kind: type[OwnedBuffer]) -> None:
+    def _add_transients(self, device: Device, recording: Recording) -> None:
         """Allocate the transient buffers as parts of one buffer, which goes with the program."""
         offsets, size = recording._transients
         arena: Any = device._allocate(size, "transient buffers")
-        handle = arena.held("program")
-        self.handles.append(handle)
+        self.handles.append(arena.held("program"))
         for id in sorted(offsets.keys() - self.addresses.keys()):
             entry = recording.resources.buffers[id]
-            part: Any = kind(device, entry.size, arena._address + offsets[id], handle, entry.label)  # type: ignore[arg-type]
+            part = arena.part(offsets[id], entry.size, entry.label)
             self.addresses[id], self.objects[id] = part._address, part
 
     def place(self, place: Location, slots: Table) -> tuple[int, int]:
@@ -115,7 +114,7 @@ def own(value: Any, kind: type[Any], device: Device, word: str, entry: Entry) ->
             found=type(value).__name__,
             allowed=kind.__name__,
         )
-    if value.device is not device:
+    if not device.accepts(value):
         raise FailedPreconditionError(
             "program: a resource belongs to another device",
             where=f"{word} {entry.name}",

@@ -37,6 +37,7 @@ READABLE = (1, 2)
 """Versions that are read; version 2 added numbers in slots, the names of slots, and what `LATER` says."""
 DEEPEST_GROUP = 255
 LARGEST_CAPACITY = (1 << 24) - 1
+LARGEST_DEVICE = 63
 LEAST_STEPS = 1 << 16
 STEPS_PER_BYTE = 4
 
@@ -69,7 +70,7 @@ def encode(capture: Capture) -> tuple[bytes, dict[str, bytes]]:
         **_write_body(recording, blobs),
         "buffers": [_write_buffer(entry) for entry in _in_order(resources.buffers)],
         "executables": [_write_executable(entry, blobs) for entry in _in_order(resources.executables)],
-        "events": [entry._asdict() for entry in _in_order(resources.events)],
+        "events": [_on_device(entry._asdict()) for entry in _in_order(resources.events)],
         "recordings": [_write_recording(entry, blobs) for entry in _in_order(resources.recordings)],
         "memory": memory_rows(capture, blobs),
     }
@@ -132,18 +133,36 @@ def _write_buffer(entry: BufferEntry) -> dict[str, Any]:
     row = entry._asdict()
     if entry.memory == DEVICE:
         del row["memory"]
+    return _on_device(row)
+
+
+def _on_device(row: dict[str, Any]) -> dict[str, Any]:
+    """Without the number of the device where it is 0, for the same reason."""
+    if row["device"] == 0:
+        del row["device"]
     return row
+
+
+def _read_device(row: Any, version: int) -> tuple[Any, int]:
+    """The row without the number of the device, and the number."""
+    if version < LATER or not isinstance(row, dict) or "device" not in row:
+        return row, 0
+    device = number(row["device"], largest=LARGEST_DEVICE)
+    if device == 0:
+        raise InvalidArgumentError("the manifest names device 0, which is left out", allowed=f"1 to {LARGEST_DEVICE}")
+    return {name: value for name, value in row.items() if name != "device"}, device
 
 
 def _write_executable(entry: ExecutableEntry, blobs: Blobs) -> dict[str, Any]:
     verified = entry.verified
     digest = blobs.add(verified.source)
     row: dict[str, Any] = {"id": entry.id, "label": entry.label, "code": digest, "target": str(verified.target)}
+    row["device"] = entry.device
     if verified.constants:
         row[_CONSTANTS] = [
             {"name": name, "value": verified.constants[name].hex()} for name in sorted(verified.constants)
         ]
-    return row
+    return _on_device(row)
 
 
 def _write_recording(entry: RecordingEntry, blobs: Blobs) -> dict[str, Any]:
@@ -246,7 +265,7 @@ def _read_resources(values: list[Any], blobs: Blobs, version: int) -> ResourceTa
         executables=_by_id(
             "executables", _read_rows("executables", executables, lambda row: _read_executable(row, verified, version))
         ),
-        events=_by_id("events", _read_rows("events", events, _read_event)),
+        events=_by_id("events", _read_rows("events", events, lambda row: _read_event(row, version))),
         functions=_by_id(_FUNCTIONS, _read_rows(_FUNCTIONS, functions, _read_function)),
     )
     nested: dict[int, RecordingEntry] = {}
@@ -276,6 +295,7 @@ def _id(value: Any) -> int:
 
 
 def _read_buffer(row: Any, version: int) -> BufferEntry:
+    row, device = _read_device(row, version)
     memory = DEVICE
     if version >= LATER and isinstance(row, dict) and "memory" in row:
         id, size, label, memory = fields(row, "id", "size", "label", "memory")
@@ -287,12 +307,13 @@ def _read_buffer(row: Any, version: int) -> BufferEntry:
         id, size, label = fields(row, "id", "size", "label")
     if size == 0:
         raise InvalidArgumentError("a buffer has no bytes", found="size 0", allowed="1 or more")
-    return BufferEntry(_id(id), number(size), optional(text, label), memory)
+    return BufferEntry(_id(id), number(size), optional(text, label), memory, device)
 
 
-def _read_event(row: Any) -> EventEntry:
+def _read_event(row: Any, version: int) -> EventEntry:
+    row, device = _read_device(row, version)
     id, label = fields(row, "id", "label")
-    return EventEntry(_id(id), optional(text, label))
+    return EventEntry(_id(id), optional(text, label), device)
 
 
 def _read_function(row: Any) -> FunctionEntry:
@@ -318,6 +339,7 @@ class _Verified:
 
 
 def _read_executable(row: Any, code_objects: _Verified, version: int) -> ExecutableEntry:
+    row, device = _read_device(row, version)
     names = ["id", "label", "code", "target"]
     has_constants = version >= LATER and isinstance(row, dict) and _CONSTANTS in row
     id, label, code, target, *constants = fields(row, *names, *([_CONSTANTS] if has_constants else []))
@@ -329,7 +351,7 @@ def _read_executable(row: Any, code_objects: _Verified, version: int) -> Executa
             allowed=f"{str(verified.target)!r}, {verified.source_hash}",
         )
     verified = with_constants(verified, _read_constants(constants[0]) if constants else None)
-    return ExecutableEntry(_id(id), optional(text, label), verified.content_hash, verified)
+    return ExecutableEntry(_id(id), optional(text, label), verified.content_hash, verified, device)
 
 
 def _read_constants(value: Any) -> dict[str, bytes]:

@@ -59,7 +59,7 @@ def as_object(recording: Recording) -> dict[str, Any]:
 def _executable(entry: ExecutableEntry) -> dict[str, Any]:
     """Constants are in hexadecimal; "origins" says where kernels come from, as far as a wrapper knows it."""
     constants = {name: value.hex() for name, value in entry.verified.constants.items()}
-    facts = {"id": entry.id, "label": entry.label, "sha256": entry.content_hash}
+    facts = {"id": entry.id, "label": entry.label, "sha256": entry.content_hash, "device": entry.device}
     return {**facts, "origins": dict(entry.verified.origins), "constants": constants}
 
 

@@ -3,19 +3,27 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
-from contextlib import ExitStack
+import threading
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from threading import get_ident
 from typing import TYPE_CHECKING, Any
 
-from hipgraph_cb.errors import HipGraphError, InvalidArgumentError, NoSuchIndexError
+from hipgraph_cb.errors import FailedPreconditionError, HipGraphError, InvalidArgumentError, NoSuchIndexError
 from hipgraph_cb.group.agreement import check_runs_on_all
 from hipgraph_cb.group.executable import GroupExecutable
 from hipgraph_cb.group.members import Members, member, members_of
+from hipgraph_cb.group.stream import GroupStream
 from hipgraph_cb.recording.validation import text
-from hipgraph_cb.runtime.device import code_object_bytes
+from hipgraph_cb.runtime.device import check_program_arguments, code_object_bytes
+from hipgraph_cb.runtime.options import ProgramOptions
 from hipgraph_cb.runtime.resource import Resource
 
 if TYPE_CHECKING:
+    from hipgraph_cb.group.program import GroupProgram
+    from hipgraph_cb.recording.command_buffer import CommandBuffer
+    from hipgraph_cb.recording.dependencies import JoinPolicy
+    from hipgraph_cb.recording.recording import Recording
     from hipgraph_cb.runtime.device import Device
 
 
@@ -35,6 +43,9 @@ class DeviceGroup(Resource, Sequence["Device"]):
         self._devices = tuple(devices)
         for device in self._devices:
             device._join([other for other in self._devices if other is not device])
+        self._own_streams = GroupStream(self._devices, [None] * len(self._devices), None)
+        self._lock = threading.Lock()
+        self._replaying_thread = 0
 
     def __len__(self) -> int:
         return len(self._devices)
@@ -121,6 +132,61 @@ class DeviceGroup(Resource, Sequence["Device"]):
             loaded.pop_all()
         return GroupExecutable(self, executables, label)
 
+    def command_buffer(
+        self,
+        label: str | None = None,
+        binding_capacity: int = 0,
+        join: JoinPolicy | str | None = None,
+        validate: bool = True,
+        hazards: str = "ignore",
+        dependencies: str = "barriers",
+        update: str = "exec",
+        fill: str = "memset",
+    ) -> CommandBuffer[GroupProgram]:
+        """A recorder whose commands run on the devices of their code and memory; see `docs/devices.md`.
+
+        Args:
+            All of them are those of `Device.command_buffer`.
+        """
+        from hipgraph_cb.recording.command_buffer import CommandBuffer
+
+        self._check_open("command_buffer")
+        options = ProgramOptions.checked(join, update, fill)
+        return CommandBuffer(
+            label=label,
+            binding_capacity=binding_capacity,
+            validate=validate,
+            owner=self,
+            hazards=hazards,
+            dependencies=dependencies,
+            build=lambda recording: self._make_program(recording, None, options),
+        )
+
+    def program(
+        self,
+        recording: Recording,
+        resources: Mapping[int | str, Any] | None = None,
+        join: JoinPolicy | str | None = None,
+        update: str = "exec",
+        fill: str = "memset",
+    ) -> GroupProgram:
+        """Make a program of a recording for the group, whose numbers of devices mean its members.
+
+        Arguments and errors are those of `Device.program`.
+        """
+        self._check_open("program")
+        check_program_arguments(recording, resources)
+        return self._make_program(recording, resources, ProgramOptions.checked(join, update, fill))
+
+    def stream(self, label: str | None = None) -> GroupStream:
+        """A new stream of every device. Raises what `Device.stream` raises."""
+        self._check_open("stream")
+        text(label)
+        with ExitStack() as made:
+            streams = [made.enter_context(device.stream(label)) for device in self._devices]
+            made.pop_all()
+        return GroupStream(self._devices, streams, label)
+
     def synchronize(self, timeout: float | None = None) -> None:
         """Wait until the work of every device is done. Raises what `Device.synchronize` raises, after all waits."""
         self._check_open("synchronize")
@@ -155,6 +221,46 @@ class DeviceGroup(Resource, Sequence["Device"]):
 
     def _release(self) -> None:
         """The devices are closed already."""
+
+    def _make_program(
+        self, recording: Recording, resources: Mapping[int | str, Any] | None, options: ProgramOptions
+    ) -> GroupProgram:
+        from hipgraph_cb.group.program import GroupProgram
+
+        return GroupProgram(self, recording, resources, options)
+
+    def _lanes(self, stream: Any) -> GroupStream:
+        """The stream that a replay is on."""
+        if stream is None:
+            return self._own_streams
+        if isinstance(stream, GroupStream) and stream.devices == self._devices:
+            return stream
+        raise InvalidArgumentError(
+            "replay: not a stream of the group",
+            found=type(stream).__name__,
+            allowed="group.stream(), or None for the devices' own",
+        )
+
+    @contextmanager
+    def _replaying(self, action: str) -> Iterator[None]:
+        """For launching on several devices: no other replay of the group comes between.
+
+        Raises:
+            FailedPreconditionError: this very thread is in the middle of one.
+        """
+        if self._replaying_thread == get_ident():
+            raise FailedPreconditionError(
+                f"{action}: this thread is in the middle of a replay",
+                where=self.describe(),
+                found="a call by a finalizer or signal handler, which interrupts the one that it would wait for",
+                next_step="let the finalizer or handler note what is to be done, and do it after the replay",
+            )
+        with self._lock:
+            self._replaying_thread = get_ident()
+            try:
+                yield
+            finally:
+                self._replaying_thread = 0
 
     def describe(self) -> str:
         return f"device group of {len(self)} {self.backend} device{'' if len(self) == 1 else 's'}"

@@ -31,9 +31,11 @@ def check_slots_apart(recording: Recording, bound: Mapping[int, BoundRange], obj
         InvalidArgumentError: two that do; the order that was inferred does not know that they are the same memory.
     """
     by_memory: dict[int, list[_Named]] = defaultdict(list)
-    direct = [objects.get(memory.number) for memory in recording._touched if not memory.is_slot]
+    direct = [objects.get(number) for is_slot, number in recording._touched if not is_slot]
     origins = origins_of([*direct, *(place.buffer for place in bound.values())])
     for (is_slot, number), (start, end, is_written) in recording._touched.items():
+        if not is_slot and number not in objects:
+            continue  # transient memory, which nobody else has
         if not is_slot:
             name = recording.resources.buffers[number].name
             origin, base = origins[id(objects.get(number))]

@@ -268,7 +268,7 @@ def _as_range(slot: int, entry: Any, owner: object) -> BoundRange:
         )
     check_open("buffer", name, buffer)
     if owner is not None:
-        check_owner("buffer", name, getattr(buffer, "device", owner), owner)
+        check_owner("buffer", name, buffer, owner)
     bound = BoundRange(buffer, integer(offset, f"offset of {name}"), integer(length, f"length of {name}"))
     if bound.offset + bound.length > buffer.size:
         raise OutOfRangeError(

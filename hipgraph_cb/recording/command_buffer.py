@@ -290,15 +290,18 @@ class CommandBuffer(EventVerbs, RowVerbs, HostVerbs, Generic[ProgramType]):
         """
         self._push("push_descriptor_set", self._dispatches.pushed_arguments.push_set, number, bindings)
 
-    def transient(self, size: int, label: str | None = None) -> Transient:
+    def transient(self, size: int, label: str | None = None, device: Any = None) -> Transient:
         """Memory for this recording alone, of `size` bytes, at least 1: it holds what the commands of one replay write
         for each other, and nothing before and after.
 
         A program allocates all such memory at once. Two buffers share bytes where all commands that use the one are
         ordered behind all that use the other; `Recording.peak_transient_bytes` says how many it takes.
 
+        Args:
+            device: of a group, a member or its number; None is the first.
+
         Raises:
-            InvalidArgumentError: not a number of bytes.
+            InvalidArgumentError: not a number of bytes, or not a device of the command buffer.
             OutOfRangeError: less than 1.
         """
         self._require_recording("transient")
@@ -306,7 +309,20 @@ class CommandBuffer(EventVerbs, RowVerbs, HostVerbs, Generic[ProgramType]):
         count = integer(size, "size")
         if count == 0:
             raise OutOfRangeError("transient: a buffer needs at least one byte", found="0", allowed="1 or more")
-        return self._resources.transient(count, label)
+        return self._resources.transient(count, label, self._number_of(device))
+
+    def _number_of(self, device: Any) -> int:
+        owner: Any = self._resources.owner
+        if device is None or device is owner:
+            return 0
+        if not hasattr(owner, "number_of"):
+            raise InvalidArgumentError(
+                "device= names another device than that of the command buffer",
+                where=self._describe(),
+                found=repr(device),
+                allowed="a device of the group whose command buffer it is",
+            )
+        return int(owner.number_of(device))
 
     def discard_buffer(self, target: RangeLike | Slot, *, offset: int = 0, length: int | None = None) -> None:
         """Say that these bytes are not needed any more. It is checked, and records nothing.

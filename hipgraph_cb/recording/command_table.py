@@ -21,8 +21,10 @@ from hipgraph_cb.recording.forms import (
     UPDATE_FORM,
     Form,
     GenericForm,
+    read_word,
     relocated,
     words_into,
+    write_word,
 )
 from hipgraph_cb.recording.launch_form import launch_form_of
 from hipgraph_cb.recording.place_table import PlaceTable
@@ -172,6 +174,30 @@ class CommandTable:
         labels = self.labels
         table.labels = {index - start: labels[index] for index in range(start, stop) if index in labels}
         table._starts = None
+        return table
+
+    def chosen(self, commands: Iterable[int | Command]) -> CommandTable:
+        """Some of the commands by index, and others between them, with the forms and places that they use alone."""
+        table = CommandTable()
+        table.payloads = self.payloads
+        forms: dict[int, int] = {}
+        words = {0: 0}
+        for index in commands:
+            if not isinstance(index, int):
+                table.append(index)
+                continue
+            row, start = self.rows[index], self.starts[index]
+            form = self.forms[row]
+            if row not in forms:
+                forms[row] = len(table.forms)
+                table.forms.append(form)
+            block = self.arena[start : start + form.size]
+            for offset in form.relocations:
+                (word,) = read_word(block, offset)
+                if word not in words:
+                    words[word] = table.places.add(self.places[word])
+                write_word(block, offset, words[word])
+            table.add(forms[row], bytes(block), self.labels.get(index))
         return table
 
     def _over(self, places: PlaceTable) -> CommandTable:

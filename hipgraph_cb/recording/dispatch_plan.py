@@ -53,6 +53,7 @@ class DispatchPlan:
     """A kernel, its layout, and the launch shapes that passed the checks.
 
     Attributes:
+        limits: what the device that runs it can run; None where it is not known.
         packers: what packs arguments, by their types.
         pack: the one of them that fitted last.
         form: the number of the form in the command table that goes with it; None before the first dispatch.
@@ -61,10 +62,23 @@ class DispatchPlan:
         sizes: what passed the checks, as it was given.
     """
 
-    __slots__ = ("by_value", "executable", "export", "form", "forms", "layout", "name", "pack", "packers", "sizes")
+    __slots__ = (
+        "by_value",
+        "executable",
+        "export",
+        "form",
+        "forms",
+        "layout",
+        "limits",
+        "name",
+        "pack",
+        "packers",
+        "sizes",
+    )
 
-    def __init__(self, executable: Any, export: Any) -> None:
+    def __init__(self, executable: Any, export: Any, limits: DeviceLimits | None) -> None:
         self.executable = executable
+        self.limits = limits
         self.export = export.verified
         self.name: str = export.name
         self.layout = self.export.layout
@@ -80,7 +94,7 @@ class DispatchPlan:
         self.form = None
         self.forms.clear()
 
-    def accept(self, given: Given, count: Dimensions, limits: DeviceLimits | None, validate: bool) -> Size:
+    def accept(self, given: Given, count: Dimensions, validate: bool) -> Size:
         """The workgroup size and the LDS of a call, checked together with its count, and remembered where they stay
         what they are.
 
@@ -91,8 +105,8 @@ class DispatchPlan:
         size = workgroup_size(self.export, given[0])
         x = y = z = LARGEST_GRID
         if validate:
-            self.check((count, size, lds), limits)
-            largest = largest_grid(limits)
+            self.check((count, size, lds))
+            largest = largest_grid(self.limits)
             x, y, z = largest // size[0], largest // size[1], largest // size[2]
         accepted = Size(_pack_rest(*size, lds), x, y, z, size, given[0])
         if is_plain(given[0]) and given[1].__class__ is int:
@@ -101,12 +115,12 @@ class DispatchPlan:
             self.sizes[given] = accepted
         return accepted
 
-    def check(self, shape: Shape, limits: DeviceLimits | None) -> None:
+    def check(self, shape: Shape) -> None:
         """Refuse a shape that the kernel or the device cannot run."""
         count, size, dynamic_lds = shape
-        check_size(self.export, size, limits)
-        check_grid(count, size, limits)
-        check_lds(self.export, dynamic_lds, limits)
+        check_size(self.export, size, self.limits)
+        check_grid(count, size, self.limits)
+        check_lds(self.export, dynamic_lds, self.limits)
 
     def parameter(self, offset: int) -> str:
         """How messages call the parameter at `offset`."""

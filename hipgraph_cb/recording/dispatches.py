@@ -94,10 +94,10 @@ class DispatchMaker:
         except (KeyError, TypeError):
             accepted = None
         if accepted is None or not (accepted.given is size or is_plain(size)) or dynamic_lds.__class__ is not int:
-            accepted = plan.accept((size, dynamic_lds), (x, y, z), self._limits, self._resources.validate)
+            accepted = plan.accept((size, dynamic_lds), (x, y, z), self._resources.validate)
         rest, most_x, most_y, most_z, taken, _ = accepted
         if x > most_x or y > most_y or z > most_z:
-            check_grid((x, y, z), taken, self._limits)
+            check_grid((x, y, z), taken, plan.limits)
         if shape is not None:
             x, y, z = (count if each is None else 0 for count, each in zip((x, y, z), shape.counts, strict=True))
         numbers: ArgumentNumbers = []
@@ -142,7 +142,7 @@ class DispatchMaker:
         _, dynamic_lds, shape = take_shape(self._resources, (), dynamic_lds)
         taken, lds = workgroup_size(plan.export, size), integer(dynamic_lds, "dynamic_lds")
         if self._resources.validate:
-            plan.check(((1, 1, 1), taken, lds), self._limits)
+            plan.check(((1, 1, 1), taken, lds))
         packed, numbers = self._arguments(plan, args, bindings, constants)
         pointers: Pointers = tuple([(offset, self._place(plan, offset, value)) for offset, value in packed.pointers])
         executable = self._resources.executable(plan.executable)
@@ -275,6 +275,13 @@ class DispatchMaker:
         read = [(locate(value, "an entry of reads"), True, False) for value in reads]
         return (*read, *((locate(value, "an entry of writes"), False, True) for value in writes))
 
+    def _limits_of(self, executable: Any) -> DeviceLimits | None:
+        """Those of the device that the code is on, where the owner is a group of several."""
+        owner: Any = self._resources.owner
+        is_member = hasattr(owner, "number_of") and owner.accepts(executable)
+        limits: DeviceLimits | None = executable.device.limits if is_member else self._limits
+        return limits
+
     def _plan(self, export: Any) -> DispatchPlan:
         """The plan of a kernel, made or found.
 
@@ -290,7 +297,7 @@ class DispatchMaker:
             ) from None
         plan = self._plans_by_name.get(key)
         if plan is None:
-            plan = self._plans_by_name[key] = DispatchPlan(executable, export)
+            plan = self._plans_by_name[key] = DispatchPlan(executable, export, self._limits_of(executable))
             self._resources.caches.append(plan)
         if export.__hash__ is not None:
             self._plans[export] = plan

@@ -141,7 +141,7 @@ def _adopt(resources: ResourceBuilder, nested: Recording) -> Recording:
     for key in sorted({*table.buffers, *table.executables, *table.events, *table.functions}):
         entry = table.buffers.get(key)
         if entry is not None and is_transient(entry):
-            place = resources.locate(resources.transient(entry.size, entry.label), "a transient buffer")
+            place = resources.locate(resources.transient(entry.size, entry.label, entry.device), "a transient buffer")
             ids[key] = place[0]
             continue
         live = table.bound.get(key)

@@ -70,7 +70,7 @@ class Recording(Sequence[Command]):
         label: str | None = None,
         groups: Sequence[Group] = (),
         dependencies: Dependencies | None = None,
-        numbered_from: int = 0,
+        numbers: Sequence[int] | None = None,
         slot_names: Mapping[int, str] | None = None,
     ) -> None:
         self.table = commands if isinstance(commands, CommandTable) else CommandTable(commands)
@@ -80,7 +80,7 @@ class Recording(Sequence[Command]):
         self.binding_capacity = binding_capacity
         self.label = label
         self.groups = tuple(groups)
-        self.numbered_from = numbered_from
+        self._numbers = numbers
         self.slot_names: Mapping[int, str] = MappingProxyType(dict(slot_names or {}))
         self._frozen = True
 
@@ -225,6 +225,10 @@ class Recording(Sequence[Command]):
         """The nodes to add to a graph, in order; see `dependencies.plan`."""
         return plan(self.layers, join) if self.dependencies is None else plan_dependencies(self.dependencies, join)
 
+    def number(self, index: int) -> int:
+        """The index by which messages call a command: of a part of a recording, its index in the whole."""
+        return index if self._numbers is None else self._numbers[index]
+
     def where(self, index: int) -> str:
         """How messages call a command: its index, its label, its debug groups, the recording's label.
 
@@ -236,7 +240,7 @@ class Recording(Sequence[Command]):
         """
         index = integer(self._rows(index, "where"), "index")
         groups = self.group_paths[index] if self.groups else ()
-        return command_place(self.numbered_from + index, self.table.labels.get(index), groups, self.label)
+        return command_place(self.number(index), self.table.labels.get(index), groups, self.label)
 
     def describe_slot(self, slot: int) -> str:
         """How messages and exports call a slot.
@@ -391,7 +395,7 @@ class Recording(Sequence[Command]):
                 if group.start < group.stop
             ],
             dependencies=dependencies,
-            numbered_from=self.numbered_from + start,
+            numbers=(range(len(self)) if self._numbers is None else self._numbers)[start:stop],
         )
 
 
@@ -427,7 +431,7 @@ def _changed(recording: Recording, **changes: Any) -> Recording:
         "label": recording.label,
         "groups": recording.groups,
         "dependencies": recording.dependencies,
-        "numbered_from": recording.numbered_from,
+        "numbers": recording._numbers,
         "slot_names": recording.slot_names,
     }
     return Recording(**{**facts, **changes})

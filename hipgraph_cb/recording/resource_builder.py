@@ -316,7 +316,9 @@ class ResourceBuilder(dict["object | None", int]):
         memory = HOST if getattr(buffer, "is_host", False) else DEVICE
         if getattr(buffer, "is_transient", False):
             memory = TRANSIENT
-        entry = BufferEntry(len(self.entries), integer(buffer.size, "size of a buffer"), buffer.label, memory)
+        size = integer(buffer.size, "size of a buffer")
+        device = buffer.device_number if memory == TRANSIENT else self._number_of(buffer)
+        entry = BufferEntry(len(self.entries), size, buffer.label, memory, device)
         if memory == TRANSIENT:
             self._check_maker(entry, buffer)
         self._check(entry, "buffer", buffer)
@@ -326,9 +328,15 @@ class ResourceBuilder(dict["object | None", int]):
         self._add(entry, buffer)
         return entry
 
-    def transient(self, size: int, label: str | None) -> Transient:
+    def transient(self, size: int, label: str | None, device: int = 0) -> Transient:
         """Memory of this recording alone; it gets an id when a command uses it."""
-        return Transient(self.token, size, label)
+        return Transient(self.token, size, label, device)
+
+    def _number_of(self, value: Any) -> int:
+        """The number of the device of a resource, where the owner is a group."""
+        owner: Any = self.owner
+        is_member = hasattr(owner, "number_of") and owner.accepts(value)
+        return owner.number_of(value.device) if is_member else 0
 
     def _check_maker(self, entry: BufferEntry, buffer: Transient) -> None:
         if not buffer.is_of(self.token):
@@ -359,7 +367,8 @@ class ResourceBuilder(dict["object | None", int]):
         if known is not None:
             return known
         verified = executable.verified
-        entry = ExecutableEntry(len(self.entries), executable.label, verified.content_hash, verified)
+        device = self._number_of(executable)
+        entry = ExecutableEntry(len(self.entries), executable.label, verified.content_hash, verified, device)
         self._check(entry, "executable", executable)
         self._add(entry, executable)
         return entry.id
@@ -373,7 +382,7 @@ class ResourceBuilder(dict["object | None", int]):
             raise InvalidArgumentError(
                 f"{name} is no event", found=f"{_short(event)} ({type(event).__name__})", allowed="device.event()"
             )
-        entry = EventEntry(len(self.entries), event.label)
+        entry = EventEntry(len(self.entries), event.label, self._number_of(event))
         self._check(entry, "event", event)
         self._add(entry, event)
         return entry.id
@@ -414,7 +423,7 @@ class ResourceBuilder(dict["object | None", int]):
         device = getattr(value, "device", owner)
         if getattr(value, "closed", False) or (owner is not None and device is not owner):
             check_open(kind, entry.name, value)
-            check_owner(kind, entry.name, device, owner)
+            check_owner(kind, entry.name, value, owner)
 
     def _add(self, entry: Entry, value: object) -> None:
         if self._marked != len(self._rows):

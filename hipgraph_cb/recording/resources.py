@@ -120,12 +120,14 @@ class BufferEntry(NamedTuple):
     Attributes:
         size: bytes.
         memory: `DEVICE`, `HOST` or `TRANSIENT`.
+        device: the number of its device in a group; 0 for a single one.
     """
 
     id: int
     size: int
     label: str | None
     memory: str = DEVICE
+    device: int = 0
 
     @property
     def name(self) -> str:
@@ -135,12 +137,17 @@ class BufferEntry(NamedTuple):
 
 
 class ExecutableEntry(NamedTuple):
-    """An executable as the commands know it; two are the same code when their `content_hash` is."""
+    """An executable as the commands know it; two are the same code when their `content_hash` is.
+
+    Attributes:
+        device: the number of its device in a group, which runs its kernels.
+    """
 
     id: int
     label: str | None
     content_hash: str
     verified: VerifiedExecutable
+    device: int = 0
 
     @property
     def name(self) -> str:
@@ -149,10 +156,11 @@ class ExecutableEntry(NamedTuple):
 
 
 class EventEntry(NamedTuple):
-    """An event as the commands know it."""
+    """An event as the commands know it; `device` is the number of its device in a group."""
 
     id: int
     label: str | None
+    device: int = 0
 
     @property
     def name(self) -> str:
@@ -217,14 +225,21 @@ class ResourceTable:
             object.__setattr__(self, name, MappingProxyType(dict(getattr(self, name))))
 
     def facts(self) -> tuple[object, ...]:
-        """What makes two tables stand for the same work: sizes, memory and content, neither labels nor live objects."""
+        """What makes two tables the same for the work: sizes, memory, content, devices; not labels and live objects."""
         return (
-            tuple(sorted((entry.id, entry.size, entry.memory) for entry in self.buffers.values())),
-            tuple(sorted((entry.id, entry.content_hash) for entry in self.executables.values())),
-            tuple(sorted(self.events)),
+            tuple(sorted((entry.id, entry.size, entry.memory, entry.device) for entry in self.buffers.values())),
+            tuple(sorted((entry.id, entry.content_hash, entry.device) for entry in self.executables.values())),
+            tuple(sorted((entry.id, entry.device) for entry in self.events.values())),
             tuple((key, self.recordings[key].recording._content) for key in sorted(self.recordings)),
             tuple(sorted(self.functions)),
         )
+
+    @property
+    def devices(self) -> frozenset[int]:
+        """The numbers of the devices that the buffers, executables and events are on."""
+        entries: list[BufferEntry | ExecutableEntry | EventEntry] = [*self.buffers.values()]
+        entries += [*self.executables.values(), *self.events.values()]
+        return frozenset(entry.device for entry in entries)
 
     def complete(self, replacements: Mapping[int | str, Any] | None = None) -> Mapping[int, object]:
         """The live object for every id but those of transient buffers that nothing replaces, for making a program.

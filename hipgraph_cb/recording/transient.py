@@ -22,15 +22,17 @@ class Transient:
     Attributes:
         size: bytes.
         label: the name that messages and exports show, or None.
+        device_number: which device of a group has it; 0 for a single device.
     """
 
     is_transient = True
     offset = 0
 
-    def __init__(self, maker: object, size: int, label: str | None) -> None:
+    def __init__(self, maker: object, size: int, label: str | None, device_number: int = 0) -> None:
         self._maker = maker
         self.size = size
         self.label = label
+        self.device_number = device_number
 
     @property
     def buffer(self) -> Transient:

@@ -223,9 +223,11 @@ def check_slot(index: int, capacity: int) -> None:
         )
 
 
-def check_owner(kind: str, name: str, device: object, owner: object) -> None:
-    """Refuse an object that belongs to another device than the command buffer."""
-    if device is not owner:
+def check_owner(kind: str, name: str, value: object, owner: object) -> None:
+    """Refuse an object that belongs to another device than the command buffer, unless that one accepts it."""
+    device = getattr(value, "device", owner)
+    accepts = getattr(owner, "accepts", None)
+    if device is not owner and (accepts is None or not accepts(value)):
         own, other = _device_name(owner), _device_name(device)
         raise InvalidArgumentError(
             f"{name} belongs to another device",
@@ -236,7 +238,9 @@ def check_owner(kind: str, name: str, device: object, owner: object) -> None:
 
 def _device_name(device: object) -> str:
     name, ordinal = getattr(device, "name", None), getattr(device, "ordinal", None)
-    return type(device).__name__ if name is None else f"{name} (device {ordinal})"
+    if name is None:
+        return str(device.describe()) if hasattr(device, "describe") else type(device).__name__
+    return f"{name} (device {ordinal})"
 
 
 def check_open(kind: str, name: str, value: object) -> None:

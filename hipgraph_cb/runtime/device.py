@@ -328,22 +328,8 @@ class Device(ArrayCreation):
             NotFoundError: a resource is missing.
             FailedPreconditionError: a resource is closed or belongs to another device.
         """
-        from hipgraph_cb.recording.recording import Recording
-
         self._check_open("program")
-        if not isinstance(recording, Recording):
-            raise InvalidArgumentError(
-                "program: not a recording",
-                found=type(recording).__name__,
-                allowed="a Recording",
-                next_step="a command buffer that has ended has one: command_buffer.recording",
-            )
-        if resources is not None and not isinstance(resources, Mapping):
-            raise InvalidArgumentError(
-                "program: resources are not a mapping",
-                found=type(resources).__name__,
-                allowed="a dict of buffers and executables by resource id or label",
-            )
+        check_program_arguments(recording, resources)
         return self._make_program(recording, resources, ProgramOptions.checked(join, update, fill))
 
     def event(self, label: str | None = None) -> Event:
@@ -450,3 +436,22 @@ def code_object_bytes(source: object, label: str | None) -> tuple[bytes, str | N
         return bytes(source), label
     path = file_path(source, "load", "a path or bytes")
     return read_file(path, "load"), path.name if label is None else label
+
+
+def check_program_arguments(recording: object, resources: object) -> None:
+    """Refuse what no program can be made of."""
+    from hipgraph_cb.recording.recording import Recording
+
+    if not isinstance(recording, Recording):
+        raise InvalidArgumentError(
+            "program: not a recording",
+            found=type(recording).__name__,
+            allowed="a Recording",
+            next_step="a command buffer that has ended has one: command_buffer.recording",
+        )
+    if resources is not None and not isinstance(resources, Mapping):
+        raise InvalidArgumentError(
+            "program: resources are not a mapping",
+            found=type(resources).__name__,
+            allowed="a dict of buffers and executables by resource id or label",
+        )

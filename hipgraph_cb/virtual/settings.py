@@ -19,6 +19,7 @@ AFTER_FAULT = {
     "abort": "a fault ends the process",
 }
 """What `after_fault` may be, and what that means."""
+PEER_ACCESS_ALL, PEER_ACCESS_NONE = "all", "none"
 IN_STEP, RANDOM = "in-step", "random"
 SCHEDULES = {
     IN_STEP: "waves run in step where they can, which is fast",
@@ -42,6 +43,7 @@ class Settings:
         schedule: the order of a kernel's waves: "in-step", or "random", in which what is wrong in a kernel shows.
         after_fault: what a fault leaves behind: "recover", a device that works; "sticky", a HIP library whose every
             call fails, as AMD's 7.2.4; "abort", nothing: the process ends, as with AMD's 6.4.3.
+        peer_access: whether the libraries say that a GPU can access the memory of the others: "all" or "none".
     """
 
     memory: int = 16 << 30
@@ -51,6 +53,7 @@ class Settings:
     lds_bounds: str = LDS_BOUNDS_HARDWARE
     schedule: str = IN_STEP
     after_fault: str = "recover"
+    peer_access: str = PEER_ACCESS_ALL
 
     @classmethod
     def from_environment(cls, environment: Mapping[str, str] | None = None) -> Settings:
@@ -76,6 +79,7 @@ class VirtualSettings:
         schedule: the order of a kernel's waves: "in-step", or "random", in which what is wrong in a kernel shows.
         after_fault: what a fault leaves behind: "recover", a device that works; "sticky", a HIP library whose every
             call fails, as AMD's 7.2.4; "abort", nothing: the process ends, as with AMD's 6.4.3.
+        peer_access: whether the libraries say that a GPU can access the memory of the others: "all" or "none".
     """
 
     memory: int | str | None = None
@@ -85,6 +89,7 @@ class VirtualSettings:
     lds_bounds: str | None = None
     schedule: str | None = None
     after_fault: str | None = None
+    peer_access: str | None = None
 
     def resolve(self, environment: Mapping[str, str] | None = None) -> Settings:
         """The settings that hold: these, then the variables that are set, then the defaults.
@@ -102,6 +107,7 @@ class VirtualSettings:
             ("lds_bounds", _lds_bounds, f"{LDS_BOUNDS_HARDWARE} or {LDS_BOUNDS_FAULT}"),
             ("schedule", _schedule, ", ".join(SCHEDULES)),
             ("after_fault", _after_fault, ", ".join(AFTER_FAULT)),
+            ("peer_access", _peer_access, f"{PEER_ACCESS_ALL} or {PEER_ACCESS_NONE}"),
         )
         for name, read, allowed in readers:
             requested = getattr(self, name)
@@ -148,6 +154,12 @@ def _schedule(text: str) -> str:
 
 def _after_fault(text: str) -> str:
     if text not in AFTER_FAULT:
+        raise ValueError(text)
+    return text
+
+
+def _peer_access(text: str) -> str:
+    if text not in (PEER_ACCESS_ALL, PEER_ACCESS_NONE):
         raise ValueError(text)
     return text
 

@@ -19,15 +19,16 @@ def test_the_whole_object_of_a_small_recording():
         "label": "step",
         "binding_capacity": 2,
         "buffers": [
-            {"id": 0, "size": 64, "label": "y", "memory": "device"},
-            {"id": 1, "size": 64, "label": "x", "memory": "device"},
-            {"id": 3, "size": 64, "label": None, "memory": "device"},
+            {"id": 0, "size": 64, "label": "y", "memory": "device", "device": 0},
+            {"id": 1, "size": 64, "label": "x", "memory": "device", "device": 0},
+            {"id": 3, "size": 64, "label": None, "memory": "device", "device": 0},
         ],
         "executables": [
             {
                 "id": 2,
                 "label": None,
                 "sha256": recording.resources.executables[2].content_hash,
+                "device": 0,
                 "origins": {},
                 "constants": {},
             }

@@ -55,7 +55,7 @@ def test_mermaid_draws_the_same_graph():
 
 def test_json_holds_nested_recordings_whole():
     read = json.loads(nesting().to_json())
-    assert read["events"] == [{"id": 1, "label": "ready"}]
+    assert read["events"] == [{"id": 1, "label": "ready", "device": 0}]
     (nested,) = read["recordings"]
     assert (nested["id"], nested["label"]) == (3, "inner")
     assert [command["kind"] for command in nested["recording"]["commands"]] == ["fill", "fill", "copy"]

@@ -21,6 +21,7 @@ def test_each_setting_has_a_variable():
         "HIPGRAPH_CB_VIRTUAL_LDS_BOUNDS": "fault",
         "HIPGRAPH_CB_SCHEDULE": "random",
         "HIPGRAPH_CB_VIRTUAL_AFTER_FAULT": "sticky",
+        "HIPGRAPH_CB_VIRTUAL_PEER_ACCESS": "none",
     }
     assert Settings.from_environment(variables) == Settings(
         memory=512 << 20,
@@ -30,13 +31,14 @@ def test_each_setting_has_a_variable():
         lds_bounds="fault",
         schedule="random",
         after_fault="sticky",
+        peer_access="none",
     )
 
 
 @pytest.mark.parametrize("name, text", [
     ("MEMORY", "much"), ("MEMORY", "0"), ("MEMORY", "12Q"), ("SEED", "x"), ("PROFILE", "5.0"),
     ("WATCHDOG", "-1"), ("WATCHDOG", "inf"), ("WATCHDOG", "nan"), ("WATCHDOG", ""),
-    ("LDS_BOUNDS", "none"), ("AFTER_FAULT", "crash"),
+    ("LDS_BOUNDS", "none"), ("AFTER_FAULT", "crash"), ("PEER_ACCESS", "some"),
 ])  # fmt: skip
 def test_a_value_that_makes_no_sense_is_refused(name, text):
     with pytest.raises(InvalidArgumentError, match=f"HIPGRAPH_CB_VIRTUAL_{name} cannot be understood"):

@@ -10,6 +10,7 @@ from hipgraph_cb.virtual.hip.function_table import HANDLE, INT, POINTER, SIZE, U
 from hipgraph_cb.virtual.hip.native import require, store_int, store_pointer
 from hipgraph_cb.virtual.hip.objects.runtime import Context, HipRuntime
 from hipgraph_cb.virtual.hip.objects.stream import wait_for_workers
+from hipgraph_cb.virtual.settings import PEER_ACCESS_NONE
 
 _API_VERSION = 4
 _LIMITS: dict[int, int] = {Limit.STACK_SIZE: 1024, Limit.MALLOC_HEAP_SIZE: 8 << 20}
@@ -184,7 +185,9 @@ def device_get_p2p_attribute(runtime: HipRuntime, out: int, attribute: int, sour
     require(out)
     require(attribute in range(4))
     require(runtime.gpu_at(source) is not runtime.gpu_at(target), Code.INVALID_DEVICE)
-    store_int(out, attribute in (PeerAttribute.ACCESS_SUPPORTED, PeerAttribute.NATIVE_ATOMIC_SUPPORTED))
+    has_access = runtime.settings.peer_access != PEER_ACCESS_NONE
+    with_access = (PeerAttribute.ACCESS_SUPPORTED, PeerAttribute.NATIVE_ATOMIC_SUPPORTED)
+    store_int(out, has_access and attribute in with_access)
 
 
 @api("hipExtGetLinkTypeAndHopCount", INT, INT, POINTER, POINTER)

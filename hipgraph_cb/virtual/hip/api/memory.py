@@ -12,6 +12,7 @@ from hipgraph_cb.virtual.hip.objects.allocations import DeviceAllocation
 from hipgraph_cb.virtual.hip.objects.capture import forbid_unsafe_call
 from hipgraph_cb.virtual.hip.objects.runtime import HipRuntime
 from hipgraph_cb.virtual.hip.objects.stream import wait_for_workers
+from hipgraph_cb.virtual.settings import PEER_ACCESS_NONE
 
 _PITCH_ALIGNMENT = 256
 _EXT_FLAGS = (0, 1, 3, 4)  # default, fine-grained, uncached, contiguous
@@ -157,13 +158,14 @@ def mem_ptr_get_info(runtime: HipRuntime, address: int, size_out: int) -> None:
 def device_can_access_peer(runtime: HipRuntime, out: int, ordinal: int, peer: int) -> None:
     require(out)
     runtime.gpu_at(ordinal), runtime.gpu_at(peer)
-    store_int(out, int(ordinal != peer))
+    store_int(out, int(ordinal != peer and runtime.settings.peer_access != PEER_ACCESS_NONE))
 
 
 @api("hipDeviceEnablePeerAccess", INT, UINT)
 def device_enable_peer_access(runtime: HipRuntime, peer: int, flags: int) -> None:
     require(flags == 0)
     require(runtime.gpu_at(peer) is not runtime.gpu, Code.INVALID_DEVICE)
+    require(runtime.settings.peer_access != PEER_ACCESS_NONE, Code.PEER_ACCESS_UNSUPPORTED)
     require(peer not in runtime.gpu.peers, Code.PEER_ACCESS_ALREADY_ENABLED)
     runtime.gpu.peers.add(peer)
 

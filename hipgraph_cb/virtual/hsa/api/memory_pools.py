@@ -21,8 +21,10 @@ from hipgraph_cb.virtual.callbacks import CallError
 from hipgraph_cb.virtual.hsa.api.agents import iterate
 from hipgraph_cb.virtual.hsa.function_table import HANDLE, INT, POINTER, SIZE, UINT, api
 from hipgraph_cb.virtual.hsa.native import load_u64s, require, store_bytes, store_u8, store_u32, store_u64
+from hipgraph_cb.virtual.hsa.objects.agent import Agent
 from hipgraph_cb.virtual.hsa.objects.pool_memory import GRANULE, LockedRange, PoolAllocation
 from hipgraph_cb.virtual.hsa.objects.runtime import HsaRuntime
+from hipgraph_cb.virtual.settings import PEER_ACCESS_NONE
 
 _Allocate = ctypes.CFUNCTYPE(ctypes.c_size_t, ctypes.c_size_t)
 _DeallocationCallback = ctypes.CFUNCTYPE(None, ctypes.c_size_t, ctypes.c_size_t)
@@ -110,8 +112,11 @@ def agents_allow_access(runtime: HsaRuntime, count: int, agents: int, flags: int
     require(count and agents and address and not flags)
     allocation = runtime.pool_memory.find(address)
     mapped = runtime.virtual_memory.find(address)
-    handles = [runtime.agent(handle).handle for handle in load_u64s(agents, count)]
+    allowed = [runtime.agent(handle) for handle in load_u64s(agents, count)]
+    handles = [agent.handle for agent in allowed]
     if allocation is not None:
+        if any(_access(runtime, agent, allocation.pool.agent) == PoolAccess.NEVER_ALLOWED for agent in allowed):
+            raise CallError(Status.ERROR, "an agent cannot be given access to the memory of another GPU")
         allocation.agents = handles
     elif mapped is not None:
         given = [(handle, AccessPermission.READ_WRITE) for handle in handles]
@@ -120,13 +125,23 @@ def agents_allow_access(runtime: HsaRuntime, count: int, agents: int, flags: int
         raise CallError(Status.INVALID_ALLOCATION, f"{address:#x}: {runtime.memory.describe(address)}")
 
 
+def _access(runtime: HsaRuntime, agent: Agent, owner: Agent) -> PoolAccess:
+    """The access that an agent has to the pools of another one."""
+    if owner is agent:
+        return PoolAccess.ALLOWED_BY_DEFAULT
+    are_peers = agent.gpu is not None and owner.gpu is not None
+    if are_peers and runtime.settings.peer_access == PEER_ACCESS_NONE:
+        return PoolAccess.NEVER_ALLOWED
+    return PoolAccess.DISALLOWED_BY_DEFAULT
+
+
 @api("hsa_amd_agent_memory_pool_get_info", HANDLE, HANDLE, INT, POINTER)
 def agent_memory_pool_get_info(runtime: HsaRuntime, agent_handle: int, pool: int, attribute: int, out: int) -> None:
     agent, owner = runtime.agent(agent_handle), runtime.pool(pool).agent
     require(out and attribute in tuple(AgentPoolInfo))
     is_own = owner is agent
     if attribute == AgentPoolInfo.ACCESS:
-        store_u32(out, PoolAccess.ALLOWED_BY_DEFAULT if is_own else PoolAccess.DISALLOWED_BY_DEFAULT)
+        store_u32(out, _access(runtime, agent, owner))
     elif attribute == AgentPoolInfo.NUM_LINK_HOPS:
         store_u32(out, 0 if is_own else 1)
     elif not is_own:  # one hop: latencies and bandwidths unknown, atomics and coherence, PCIe, distance

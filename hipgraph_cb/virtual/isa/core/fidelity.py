@@ -55,9 +55,11 @@ DIFFERENCES = MappingProxyType(
             "packets that nothing orders start in a seeded order, within a window of 16; the read index moves on when "
             "a packet is done; a failed packet makes its queue inactive, with the read index at that packet"
         ),
-        "HSA access": (
-            "every GPU reaches every pool, regardless of hsa_amd_agents_allow_access; memory that is mapped into a "
-            "reserved range may be read and written by all GPUs once any agent may access it"
+        "peer access": (
+            "kernels reach the memory of every GPU, whatever was allowed with hsa_amd_agents_allow_access or "
+            "hipDeviceEnablePeerAccess; memory that is mapped into a reserved range may be read and written by all "
+            "GPUs once any agent may access it; HIPGRAPH_CB_VIRTUAL_PEER_ACCESS=none makes the libraries say that GPUs "
+            "cannot access each other's memory"
         ),
         "host memory": (
             "kernels reach device, pinned and managed memory, and registered memory by its device pointer, which leads "

@@ -44,6 +44,8 @@ if TYPE_CHECKING:
     from hipgraph_cb.errors import UnimplementedError as UnimplementedError
     from hipgraph_cb.group.device_group import DeviceGroup as DeviceGroup
     from hipgraph_cb.group.executable import GroupExecutable as GroupExecutable
+    from hipgraph_cb.group.program import GroupProgram as GroupProgram
+    from hipgraph_cb.group.stream import GroupStream as GroupStream
     from hipgraph_cb.opening import load_recording as load_recording
     from hipgraph_cb.opening import open_device as open_device
     from hipgraph_cb.opening import open_devices as open_devices
@@ -95,6 +97,8 @@ _HOMES = {
     "FailedPreconditionError": "hipgraph_cb.errors",
     "Format": "hipgraph_cb.code_object.formats",
     "GroupExecutable": "hipgraph_cb.group.executable",
+    "GroupProgram": "hipgraph_cb.group.program",
+    "GroupStream": "hipgraph_cb.group.stream",
     "HazardPolicy": "hipgraph_cb.recording.hazard_policy",
     "HipError": "hipgraph_cb.errors",
     "HipGraphError": "hipgraph_cb.errors",
@@ -154,6 +158,8 @@ __all__ = [
     "FilePermissionError",
     "Format",
     "GroupExecutable",
+    "GroupProgram",
+    "GroupStream",
     "HazardPolicy",
     "HipError",
     "HipGraphError",

@@ -151,14 +151,18 @@ def _class_of(backend: str) -> type[HipDevice] | type[HsaDevice]:
     return HipDevice
 
 
-def load_recording(path: str | os.PathLike[str], device: Device) -> Program:
+def load_recording(path: str | os.PathLike[str], device: Device | DeviceGroup) -> Program:
     """Make a program of a capture file: load its code, allocate its buffers and fill them with the stored contents.
 
     Buffers without stored contents are filled with zeros. `program.recording.resources["y"]` is the buffer labelled y;
     slots are bound at replay, as always.
 
+    Args:
+        device: a group gives each resource the device with its number; a single device runs all.
+
     Raises:
         MissingFileError: there is no such file.
+        NotFoundError: the recording is for more devices than the group has.
         HipGraphError: not a capture file; code for another device; a dispatch beyond the device's limits.
     """
     from hipgraph_cb.capture.hgcb import load

@@ -245,6 +245,8 @@ class _Comparer:
                 self.result.resources.append(f"{other.name}: {entry.size} -> {other.size} bytes")
             if other is not None and other.memory != entry.memory:
                 self.result.resources.append(f"{other.name}: {entry.memory} -> {other.memory} memory")
+            if other is not None and other.device != entry.device:
+                self.result.resources.append(f"{other.name}: device {entry.device} -> {other.device}")
 
 
 def _kernels(recording: Recording, executable: int) -> list[str]:

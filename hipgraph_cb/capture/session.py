@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
 from functools import cached_property
@@ -18,6 +18,7 @@ from hipgraph_cb.recording.resources import HOST, TRANSIENT, Slot
 
 if TYPE_CHECKING:
     from hipgraph_cb.capture.capture import Capture
+    from hipgraph_cb.group.device_group import DeviceGroup
     from hipgraph_cb.recording.outputs import Check
     from hipgraph_cb.recording.profile import Profile
     from hipgraph_cb.recording.recording import Recording
@@ -32,27 +33,34 @@ CHUNK = 1 << 24
 """Bytes of zeros that are written at once."""
 
 
-def bind(recording: Recording, device: Device) -> Recording:
+def bind(recording: Recording, device: Device | DeviceGroup) -> Recording:
     """The recording over new buffers and executables of a device, every dispatch checked against its limits.
 
     The contents of the buffers are those of fresh memory. The recording holds what was made.
 
+    Args:
+        device: a group gives each resource its own device; a single one runs all.
+
     Raises:
+        NotFoundError: a group of fewer devices than the recording names.
         HipGraphError: code for another device, a dispatch beyond the device's limits, or no memory left.
     """
     resources = recording.resources
-    check_recording(recording, device.limits)
+    devices = _by_number(device, 1 + max(resources.devices, default=0))
+    for each in dict.fromkeys(devices):
+        check_recording(recording, each.limits)
     bound: dict[int, Any] = {}
     try:
         for executable in resources.executables.values():
-            bound[executable.id] = _load(device, executable)
+            bound[executable.id] = _load(devices[executable.device], executable)
         for buffer in resources.buffers.values():
             if buffer.memory == TRANSIENT:
                 continue  # a program has its own
-            allocate = device.host_buffer if buffer.memory == HOST else device.allocate
+            owner = devices[buffer.device]
+            allocate = owner.host_buffer if buffer.memory == HOST else owner.allocate
             bound[buffer.id] = allocate(buffer.size, buffer.label)
         for event in resources.events.values():
-            bound[event.id] = device.event(event.label)
+            bound[event.id] = devices[event.device].event(event.label)
     except BaseException:
         _close(bound)
         raise
@@ -61,6 +69,18 @@ def bind(recording: Recording, device: Device) -> Recording:
 
 def _load(device: Device, entry: ExecutableEntry) -> Executable:
     return device.load(entry.verified.source, entry.label, constants=entry.verified.constants)
+
+
+def _by_number(device: Device | DeviceGroup, count: int) -> Sequence[Device]:
+    if not isinstance(device, Sequence):
+        return [device] * count
+    if len(device) < count:
+        raise NotFoundError(
+            "the recording is for more devices than there are",
+            found=f"device {count - 1}, and {device.describe()}",
+            allowed=f"a group of {count} or more, or a single device",
+        )
+    return list(device)[:count]
 
 
 def fill(recording: Recording, contents: Mapping[Key, bytes]) -> None:
@@ -85,7 +105,7 @@ class Session:
 
     Args:
         capture: what to replay.
-        device: where.
+        device: where; or a group, whose devices the recording names by number.
         bindings: contents for slots, in place of those of the capture, and the numbers for those that hold one.
 
     Attributes:
@@ -98,7 +118,9 @@ class Session:
         HipGraphError: see `bind`.
     """
 
-    def __init__(self, capture: Capture, device: Device, bindings: Mapping[int, Any] | None = None) -> None:
+    def __init__(
+        self, capture: Capture, device: Device | DeviceGroup, bindings: Mapping[int, Any] | None = None
+    ) -> None:
         self.device = device
         self.expected = capture.expected
         self._contents: dict[Key, bytes] = dict(capture.contents)
@@ -109,8 +131,9 @@ class Session:
             self.recording = bind(capture.recording, device)
             stack.callback(_close, self.recording.resources.bound)
             self.slots: dict[int, Buffer] = {}
+            (first,) = _by_number(device, 1)
             for index, size in sizes.items():
-                self.slots[index] = device.allocate(size, f"slot {index}")
+                self.slots[index] = first.allocate(size, f"slot {index}")
                 stack.callback(self.slots[index].close)
             self._undo = stack.pop_all()
         self.bindings: dict[int, Any] = {**self.slots, **numbers}
@@ -172,8 +195,9 @@ class Session:
         """Buffers that keep between programs of parts what transient buffers hold."""
         buffers = self.recording.resources.buffers
         made: dict[int | str, Buffer] = {}
+        devices = _by_number(self.device, 1 + max(self.recording.resources.devices, default=0))
         for id in sorted(buffers.keys() - set(lasting_buffers(self.recording))):
-            made[id] = self.device.allocate(buffers[id].size, buffers[id].label)
+            made[id] = devices[buffers[id].device].allocate(buffers[id].size, buffers[id].label)
             self._undo.callback(made[id].close)
         return made
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import statistics
 import time
+from collections.abc import Sequence
 from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
@@ -21,11 +22,12 @@ from hipgraph_cb.cli.progress import Progress
 from hipgraph_cb.code_object.verify import verify
 from hipgraph_cb.errors import CheckFailedError, NotFoundError
 from hipgraph_cb.files import read_file
-from hipgraph_cb.opening import BACKENDS, open_device
+from hipgraph_cb.opening import BACKENDS, open_device, open_devices
 from hipgraph_cb.recording.bindings import entries_by_index
 from hipgraph_cb.recording.number_types import number_from_text
 
 if TYPE_CHECKING:
+    from hipgraph_cb.group.device_group import DeviceGroup
     from hipgraph_cb.recording.recording import Recording
     from hipgraph_cb.runtime.device import Device
 
@@ -33,7 +35,12 @@ if TYPE_CHECKING:
 def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("file", type=Path, help="a capture file, as Recording.save writes it")
     parser.add_argument("--backend", choices=BACKENDS, help="which backend replays (default: hip)")
-    parser.add_argument("--device", type=int, default=0, help="ordinal of the device (default: 0)")
+    parser.add_argument(
+        "--device",
+        type=int,
+        help="ordinal of the device that runs everything (default: 0; for the recording of a group as many devices as "
+        "it names, from 0 on)",
+    )
     parser.add_argument("--times", type=_positive, default=1, help="how often to replay (default: once)")
     parser.add_argument(
         "--verify",
@@ -85,11 +92,11 @@ def run(options: argparse.Namespace) -> int:
     report["recording"] = repr(capture.recording)
     report["producer"] = capture.producer
     with ExitStack() as stack:
-        device = stack.enter_context(open_device(options.backend, device=options.device))
+        device = _opened(stack, capture.recording, options.backend, options.device)
         report["device"] = _device(device)
         session = stack.enter_context(Session(capture, device, bindings))
         if options.against:
-            other = stack.enter_context(open_device(options.against, device=options.device))
+            other = _opened(stack, capture.recording, options.against, options.device)
             report["against"] = _device(other)
             _compare(session, stack.enter_context(Session(recorded, other, bindings)), report)
         elif options.check:
@@ -99,6 +106,14 @@ def run(options: argparse.Namespace) -> int:
     report["agrees"] = not any(report.get(key) for key in ("differences", "divergence", "bad"))
     say_json(report) if options.json else say(_as_text(report, options))
     return 0 if report["agrees"] else 1
+
+
+def _opened(stack: ExitStack, recording: Recording, backend: str | None, ordinal: int | None) -> Device | DeviceGroup:
+    """The device that is asked for; else the first, or of a recording for a group the first ones."""
+    count = 1 + max(recording.resources.devices, default=0)
+    if ordinal is not None or count == 1:
+        return stack.enter_context(open_device(backend, device=ordinal or 0))
+    return stack.enter_context(open_devices(backend, devices=range(count)))
 
 
 def _replace_kernels(recorded: Capture, pairs: list[tuple[str, Path]], report: dict[str, Any]) -> Capture:
@@ -155,7 +170,10 @@ def _divergence(found: Divergence) -> dict[str, Any]:
     return {**facts, "text": str(found.difference), **vars(found.difference)}
 
 
-def _device(device: Device) -> dict[str, Any]:
+def _device(device: Device | DeviceGroup) -> dict[str, Any]:
+    """What a report says of a device; of a group what it says of the first, and how many there are."""
+    if isinstance(device, Sequence):
+        return {**_device(device[0]), "devices": len(device)}
     return {
         "name": device.name,
         "target": str(device.target),
@@ -170,7 +188,8 @@ def _as_text(report: dict[str, Any], options: argparse.Namespace) -> str:
         if key in report:
             facts = report[key]
             kind = "virtual: kernels run on the CPU" if facts["virtual"] else "real"
-            lines.append(f"{title} {facts['name']}, {facts['target']} ({kind}), backend {facts['backend']}")
+            count = f" and {facts['devices'] - 1} more" if "devices" in facts else ""
+            lines.append(f"{title} {facts['name']}, {facts['target']} ({kind}){count}, backend {facts['backend']}")
     for kernel, changes in report.get("replaced", {}).items():
         lines += [f"replaced kernel {kernel}, same signature", *(f"  {change}" for change in changes)]
     if "replays" in report:

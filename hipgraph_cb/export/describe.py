@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
+from hipgraph_cb.recording.command_devices import DeviceChooser
 from hipgraph_cb.recording.commands import Command, type_of
 from hipgraph_cb.recording.dependencies import CommandNode, JoinPolicy, PlannedNode
 from hipgraph_cb.recording.events import nested_in
@@ -65,7 +66,15 @@ def describe(recording: Recording, index: int) -> list[str]:
     command = recording[index]
     head = f"{index} {title(command)}"
     label = [] if command.label is None else [command.label]
-    return [head, *label, *type_of(command).details(command, recording)]
+    return [head, *label, *type_of(command).details(command, recording), *_device(recording, index)]
+
+
+def _device(recording: Recording, index: int) -> list[str]:
+    """Which device of a group runs a command, where peers access each other's memory; nothing for a single device."""
+    if recording.resources.devices <= {0}:
+        return []
+    device = DeviceChooser(recording, lambda device, buffer: True).device_of(index)
+    return ["on several devices" if device is None else f"on device {device}"]
 
 
 def title(command: Command) -> str:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
@@ -234,7 +235,7 @@ class ResourceTable:
             tuple(sorted(self.functions)),
         )
 
-    @property
+    @cached_property
     def devices(self) -> frozenset[int]:
         """The numbers of the devices that the buffers, executables and events are on."""
         entries: list[BufferEntry | ExecutableEntry | EventEntry] = [*self.buffers.values()]

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import copy
 import json
+from pathlib import Path
 
 import numpy as np
 import pytest
 from support.bundle import bundle_of
+from support.captures import pack, parts, read, saved
 
 from hipgraph_cb import Recording, load_recording, open_device, open_devices
 from hipgraph_cb.capture.diff import compare
 from hipgraph_cb.cli import main
-from hipgraph_cb.errors import NotFoundError
+from hipgraph_cb.errors import InvalidArgumentError, NotFoundError, OutOfRangeError
 
+KERNELS = Path(__file__).parent.parent / "fixtures" / "conformance"
 INPUT = np.array([1, 2, 3, 4], np.uint32)
 RESULT = [30, 60, 90, 120]
 
@@ -127,3 +131,36 @@ def test_drawings_of_a_single_device_say_nothing_of_it(two):
     with two[0].command_buffer() as cb:
         cb.fill_buffer(buffer, 1)
     assert "on device" not in cb.recording.to_dot()
+
+
+@pytest.fixture(scope="module")
+def manifest(tmp_path_factory):
+    codes = {name: (KERNELS / f"conformance.{name}.hsaco").read_bytes() for name in ("gfx942", "gfx1100")}
+    with open_devices("hip", devices=[0, 1]) as group:
+        return parts(saved(tmp_path_factory.mktemp("manifest"), record(group, bundle_of(**codes)).recording))
+
+
+@pytest.mark.parametrize("device", [0, 64, -1, True, "1", None])
+@pytest.mark.parametrize("kind", ["buffers", "executables", "events"])
+def test_a_file_with_another_number_of_a_device_is_refused(manifest, kind, device):
+    document, blobs = manifest
+    assert read(pack(document, blobs)).recording.resources.devices == {0, 1}
+    changed = {**document, kind: [{**document[kind][0], "device": device}, *document[kind][1:]]}
+    with pytest.raises((InvalidArgumentError, OutOfRangeError)):
+        read(pack(changed, blobs))
+
+
+@pytest.mark.parametrize("kind", ["buffers", "executables", "events"])
+def test_a_number_of_a_device_is_no_field_of_the_first_version(manifest, kind):
+    document, blobs = copy.deepcopy(manifest)
+    del document["slot_names"]
+    for command in document["commands"]:
+        command.pop("numbers", None)
+    for row in [row for each in ("buffers", "executables", "events") if each != kind for row in document[each]]:
+        row.pop("device", None)
+    with pytest.raises(InvalidArgumentError) as raised:
+        read(pack({**document, "version": 1}, blobs))
+    assert raised.value.what == "an object of the manifest has other fields than its version of the format"
+    for row in document[kind]:
+        row.pop("device", None)
+    assert read(pack({**document, "version": 1}, blobs)).recording.resources.devices == {0}

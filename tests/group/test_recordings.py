@@ -187,8 +187,9 @@ def test_a_wait_for_what_nobody_signalled_is_refused_before_anything_is_launched
     assert (read(x), read(y)) == ([5], [5])
 
 
-def test_replays_and_other_work_of_the_devices_follow_each_other(group):
+def test_replays_and_other_work_of_the_devices_follow_each_other(group, kernels):
     """Work that one device has of its own is done before a replay that another device begins."""
+    own = words(group[1], 1, 1, 1, 1)
     x, y, z = words(group[0], 0), words(group[1], 0), words(group[0], 0)
     with group.command_buffer() as cb:
         cb.copy_buffer(x, y)
@@ -197,11 +198,13 @@ def test_replays_and_other_work_of_the_devices_follow_each_other(group):
     writers = []
     for value in (3, 4):
         with group[1].command_buffer() as writer:
+            for _ in range(20):  # long enough that a replay which did not wait would be done before
+                writer.dispatch(kernels.on(1)["scale_and_offset"], 1, args=[own, own, 1, 0])
+                writer.execution_barrier()
             writer.fill_buffer(x, value)
         writers.append(writer)
     for value, writer in zip((3, 4), writers, strict=True):
         writer.replay()
-        cb.replay()
         cb.replay()
         assert read(z) == [value]
 

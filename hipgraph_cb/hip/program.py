@@ -146,6 +146,7 @@ class HipProgram(BackendProgram[Queue, "GraphNeeds", HipEvent]):
                 graphs.switch()
         except BaseException:
             arguments.disabled = before
+            self._forget_graphs()  # some nodes are switched already; the next replay makes new ones
             raise
 
     def _load_fill_kernel(self) -> FillKernel | None:

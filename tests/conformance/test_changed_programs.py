@@ -193,6 +193,33 @@ def test_commands_on_transient_buffers_can_be_changed(device, kernels, mode, upd
 
 @MODES
 @UPDATES
+@pytest.mark.parametrize("verb", ["dispatch", "copy", "fill"])
+def test_what_is_off_may_have_had_memory_that_is_gone(device, kernels, mode, update, verb):
+    x, y = device.from_host(words(1, 2, 3, 4)), device.allocate(16)
+    with device.command_buffer(binding_capacity=1) as cb:
+        if verb == "dispatch":
+            cb.dispatch(kernels["scale_and_offset"], 1, args=[x, Slot(0), 2, 0])
+        elif verb == "copy":
+            cb.copy_buffer(x, Slot(0))
+        else:
+            cb.fill_buffer(Slot(0), 2)
+    program = device.program(cb.recording, update=update)
+    program.replay(bindings=[y], mode=mode)
+    program[0].enabled = False
+    z = device.from_host(words(9, 9, 9, 9))
+    program.replay(bindings=[z], mode=mode)
+    device.synchronize()
+    y.close()
+    program.replay(mode=mode)
+    assert z.to_host(np.uint32).tolist() == [9] * 4
+    program[0].enabled = True
+    program.replay(mode=mode)
+    expected = {"dispatch": [2, 4, 6, 8], "copy": [1, 2, 3, 4], "fill": [2] * 4}
+    assert z.to_host(np.uint32).tolist() == expected[verb]
+
+
+@MODES
+@UPDATES
 def test_a_dispatch_keeps_its_options_when_it_gets_other_arguments(device, kernels, mode, update):
     x, y = device.from_host(words(1, 2, 3, 4)), device.allocate(16)
     with device.command_buffer() as cb:

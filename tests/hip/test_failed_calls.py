@@ -122,6 +122,27 @@ def test_a_change_that_fails_half_way_is_made_up_for_by_the_next_replay(counting
     assert counting.calls[-1] == "hipGraphLaunch"
 
 
+def test_a_node_that_could_not_be_switched_on_whole_is_off_in_the_graph_that_the_next_replay_makes(counting, device):
+    x, y = device.allocate(16), device.allocate(16)
+    with device.command_buffer(binding_capacity=1) as cb:
+        cb.fill_buffer(Slot(0), 1)
+    cb.replay(bindings=[x])
+    cb.program[0].enabled = False
+    cb.replay(bindings=[y])
+    counting.calls.clear()
+    counting.failing = 1
+    with pytest.raises(HipError) as caught:
+        cb.program[0].enabled = True
+    assert counting.calls[:2] == ["hipGraphNodeSetEnabled", "hipGraphExecMemsetNodeSetParams"]
+    assert caught.value.what.startswith("hipGraphExecMemsetNodeSetParams")
+    assert not cb.program[0].enabled
+    counting.failing = None
+    counting.calls.clear()
+    cb.replay()
+    made = [name for name in counting.calls if name in ("hipGraphInstantiate", "hipGraphNodeSetEnabled")]
+    assert made == ["hipGraphInstantiate", "hipGraphNodeSetEnabled"]
+
+
 def test_a_call_that_fails_in_stream_mode_names_its_command_and_keeps_what_runs_before_it(counting, device):
     x = device.allocate(16, "x")
     with device.command_buffer(label="step") as cb:

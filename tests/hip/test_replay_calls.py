@@ -46,6 +46,21 @@ def test_only_nodes_whose_memory_changed_are_reported(counting, device):
         assert counting.calls.count("hipGraphExecMemsetNodeSetParams") == changes
 
 
+def test_what_is_off_gets_its_parameters_when_it_is_switched_on(counting, device):
+    """AMD's 7.2.4 never runs a kernel node again that got them while it was off."""
+    x, y = device.allocate(16), device.allocate(16)
+    with device.command_buffer(binding_capacity=1) as cb:
+        cb.fill_buffer(Slot(0), 1)
+        cb.fill_buffer(Slot(0), 2)
+    cb.replay(bindings=[x])
+    counting.calls.clear()
+    cb.program[0].enabled = False
+    cb.replay(bindings=[y])
+    cb.program[0].enabled = True
+    change, switch = "hipGraphExecMemsetNodeSetParams", "hipGraphNodeSetEnabled"
+    assert [name for name in counting.calls if name in (change, switch)] == [switch, change, switch, change]
+
+
 def test_a_graph_made_again_for_each_table_takes_the_one_before_with_it_when_it_is_done(counting, device):
     x, y = device.allocate(16), device.allocate(16)
     with device.command_buffer(binding_capacity=1, update="reinstantiate") as cb:

@@ -72,7 +72,7 @@ def _enqueue(
     """Have the worker of the first GPU among the agents copy these rows when all signals are zero."""
     gpus = [agent.gpu for agent in agents if agent.gpu is not None] or runtime.machine.gpus
     copy = _AsyncCopy(runtime, gpus[0].worker, rows, completion)
-    runtime.wait_for(lambda: all(_is_over(runtime, signal) for signal in waits_for), copy.submit)
+    runtime.wait_for(lambda: next((each for each in waits_for if not _is_over(runtime, each)), None), copy.submit)
 
 
 @api(
@@ -173,7 +173,7 @@ class _AsyncCopy:
             with runtime.gate.lock:
                 if self._completion in runtime.signals:
                     runtime.signals.at(self._completion).value = -1
-                    runtime.signal_changed()
+                    runtime.signal_changed(self._completion)
             raise
         with runtime.gate.lock:
             if self._completion in runtime.signals:
@@ -181,5 +181,5 @@ class _AsyncCopy:
                     times = AmdSignal.from_address(self._completion)
                     times.start_ts, times.end_ts = started, now()
                 runtime.signals.decrement(self._completion)
-                runtime.signal_changed()
+                runtime.signal_changed(self._completion)
         return True

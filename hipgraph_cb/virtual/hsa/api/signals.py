@@ -43,6 +43,7 @@ def signal_destroy(runtime: HsaRuntime, handle: int) -> None:
     require(handle)
     require(handle not in runtime.doorbells, note="a doorbell is destroyed with its queue")
     runtime.signals.destroy(handle)
+    runtime.signal_changed(handle)
     runtime.events.forget(handle)
 
 
@@ -64,7 +65,7 @@ def signal_store(runtime: HsaRuntime, handle: int, new: int) -> None:
         queue.ring(new & _FOREVER)
         return
     runtime.signals.at(handle).value = new
-    runtime.signal_changed()
+    runtime.signal_changed(handle)
 
 
 for _order in STORE_ORDERS:
@@ -78,7 +79,7 @@ def _export_update(name: str, operation: str, operands: int, result: type | None
         if runtime.signals.at(handle).kind != SIGNAL_USER:
             raise CallError(0, "a doorbell can only be stored to")
         before = atomic(operation)(handle + SIGNAL_VALUE, *(sign * operand for operand in values))
-        runtime.signal_changed()
+        runtime.signal_changed(handle)
         return before if result is not None else 0
 
     for order in UPDATE_ORDERS:
@@ -196,8 +197,9 @@ def signal_async_handler(
 def _add_handler(runtime: HsaRuntime, handle: int, condition: int, compare: int, handler: int, argument: int) -> None:
     """Call the handler when the condition is met; while it returns true it waits for the next time."""
 
-    def is_ready() -> bool:
-        return handle not in runtime.signals or runtime.signals.holds(handle, condition, compare)
+    def awaited() -> int | None:
+        is_over = handle not in runtime.signals or runtime.signals.holds(handle, condition, compare)
+        return None if is_over else handle
 
     def start() -> None:
         if handle in runtime.signals:
@@ -208,9 +210,9 @@ def _add_handler(runtime: HsaRuntime, handle: int, condition: int, compare: int,
             return
         if _Handler(handler)(runtime.signals.load(handle), argument):
             with runtime.gate.lock:
-                runtime.wait_for(is_ready, start)
+                runtime.wait_for(awaited, start)
 
-    runtime.wait_for(is_ready, start)
+    runtime.wait_for(awaited, start)
 
 
 @api("hsa_amd_async_function", POINTER, POINTER)

@@ -235,7 +235,7 @@ class Queue:
                     times = AmdSignal.from_address(signal)
                     times.start_ts, times.end_ts = started, now()
                 runtime.signals.decrement(signal)
-                runtime.signal_changed()
+                runtime.signal_changed(signal)
 
     def _fail(self, index: int, status: Status, text: str, address: int | None) -> None:
         """The queue does nothing more. Its read index is at the packet that failed."""

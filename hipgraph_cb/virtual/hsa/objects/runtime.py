@@ -15,7 +15,7 @@ from hipgraph_cb.virtual.handles import HandleTable
 from hipgraph_cb.virtual.hsa.objects.agent import Agent, MemoryPool, make_agents
 from hipgraph_cb.virtual.hsa.objects.events import Events
 from hipgraph_cb.virtual.hsa.objects.pool_memory import MemoryOfPool, PoolMemory
-from hipgraph_cb.virtual.hsa.objects.signals import Pending, Signals
+from hipgraph_cb.virtual.hsa.objects.signals import Pending, PendingWork, Signals
 from hipgraph_cb.virtual.machine import Machine
 from hipgraph_cb.virtual.virtual_memory import Refusals, VirtualMemory
 
@@ -34,6 +34,8 @@ _REFUSALS = Refusals(
     no_room=Status.OUT_OF_RESOURCES,
     foreign=Status.INCOMPATIBLE_ARGUMENTS,
 )
+_SIGNALS_OF_A_LOOK = 64
+"""So many awaited signals are read in one look, in turn: its cost does not grow with their number."""
 _EventHandler = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_size_t, ctypes.c_size_t)
 
 
@@ -78,7 +80,7 @@ class HsaRuntime:
         self.symbols: HandleTable[Symbol] = HandleTable(Status.INVALID_EXECUTABLE_SYMBOL)
         self.signal_groups: HandleTable[list[int]] = HandleTable(Status.INVALID_SIGNAL_GROUP)
         self.kernels: dict[int, tuple[int, LoadedKernel]] = {}
-        self.pending: list[Pending] = []
+        self.pending = PendingWork()
         self.event_handlers: list[tuple[int, int]] = []
         self.profiles_copies = False
         self.locate: Callable[[str], int] = lambda name: 0
@@ -120,29 +122,31 @@ class HsaRuntime:
     # -- what happens without a call -------------------------------------------------------------------------------
 
     def look_around(self) -> bool:
-        """Start what can go on: new packets, met conditions. With the lock, from a worker or after a store.
+        """Start what can go on: new packets, conditions that were met by a store of a kernel or through an address of
+        the host. With the lock, from a worker.
 
         Returns whether a worker has to look again without being asked.
         """
-        for queue in self.queues.values():
-            queue.wake()
-        if self.pending:
-            ready = [pending for pending in self.pending if pending.is_ready()]
-            self.pending = [pending for pending in self.pending if pending not in ready]
-            for pending in ready:
-                pending.start()
+        self._wake_queues()
+        self.pending.look_at_some(_SIGNALS_OF_A_LOOK)
         return bool(self.queues or self.pending)
 
-    def wait_for(self, is_ready: Callable[[], bool], start: Callable[[], None]) -> None:
-        """Call `start` once `is_ready()`, which looks at signals. Both get the lock. With the lock."""
-        self.pending.append(Pending(is_ready, start))
-        self.look_around()
-        self.machine.gpus[0].worker.watch()
+    def wait_for(self, awaited: Callable[[], int | None], start: Callable[[], None]) -> None:
+        """Call `start` once `awaited()` names no signal any more. Both get the lock. With the lock."""
+        is_watching = bool(self.pending)
+        self.pending.add(Pending(awaited, start))
+        if self.pending and not is_watching:
+            self.machine.gpus[0].worker.watch()
 
-    def signal_changed(self) -> None:
-        """A signal was stored to: let those who wait for it look. With the lock."""
+    def signal_changed(self, handle: int) -> None:
+        """A signal was stored to, or destroyed: let those who wait for it look. With the lock."""
         self.gate.changed.notify_all()
-        self.look_around()
+        self._wake_queues()
+        self.pending.look_at(handle)
+
+    def _wake_queues(self) -> None:
+        for queue in self.queues.values():
+            queue.wake()
 
     def memory_fault(self, agent: Agent, address: int) -> None:
         """Tell the handlers of system events. On the thread for events, without the lock."""

@@ -6,6 +6,7 @@ import ctypes
 import operator
 from collections import deque
 from collections.abc import Callable
+from itertools import islice
 
 from hipgraph_cb.abi.hsa.status import Status
 from hipgraph_cb.abi.hsa.structures import SIGNAL_USER, AmdSignal
@@ -88,8 +89,44 @@ class Signals:
 
 
 class Pending:
-    """Work that waits for signals without a waiting call: `start` once `is_ready`."""
+    """Work that waits for signals without a waiting call: `start` once `awaited` is None.
 
-    def __init__(self, is_ready: Callable[[], bool], start: Callable[[], None]) -> None:
-        self.is_ready = is_ready
+    Attributes:
+        awaited: asks which signal does not have the value yet that the work waits for.
+    """
+
+    def __init__(self, awaited: Callable[[], int | None], start: Callable[[], None]) -> None:
+        self.awaited = awaited
         self.start = start
+
+
+class PendingWork:
+    """All work that waits, each by one signal that it waits for: a store concerns what is there by its signal."""
+
+    def __init__(self) -> None:
+        self._by_signal: dict[int, list[Pending]] = {}
+
+    def __bool__(self) -> bool:
+        return bool(self._by_signal)
+
+    def add(self, pending: Pending) -> None:
+        """Start it, or have it wait for the first signal that it needs still."""
+        signal = pending.awaited()
+        if signal is None:
+            pending.start()
+        else:
+            self._by_signal.setdefault(signal, []).append(pending)
+
+    def look_at(self, signal: int) -> None:
+        """Start what waited for nothing but this signal, which may have another value or be gone."""
+        for pending in self._by_signal.pop(signal, ()):
+            self.add(pending)
+
+    def look_at_some(self, most: int) -> None:
+        """Look at so many signals, those first that were not looked at for longest."""
+        for signal in list(islice(self._by_signal, most)):
+            self.look_at(signal)
+
+    def clear(self) -> None:
+        """Nothing waits any longer."""
+        self._by_signal.clear()

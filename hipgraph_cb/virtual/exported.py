@@ -56,7 +56,7 @@ def exporter(functions: dict[str, ApiFunction]) -> Callable[..., Callable[[Imple
         on_error: int | None = None,
         releases: bool = False,
         remembers: bool = True,
-        fallback: int | str | None = None,
+        fallback: int | str | bytes | None = None,
     ) -> Callable[[Implementation], Implementation]:
         """Export the decorated function as `name`; several decorators give it several names."""
 

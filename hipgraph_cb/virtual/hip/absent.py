@@ -27,7 +27,7 @@ GROUPS = (
     AbsentGroup(
         "textures and surfaces",
         "the interpreter has no image instructions",
-        r"hipTex.*|hip(Bind|Unbind|Get|Create|Destroy)(Texture|Surface).*|hipModuleGetTexRef|hipCreateChannelDesc|"
+        r"hipTex.*|hip(Bind|Unbind|Get|Create|Destroy)(Texture|Surface).*|hipModuleGetTexRef|"
         r"hipDeviceGetTexture1DLinearMaxWidth",
     ),
     AbsentGroup(
@@ -66,7 +66,7 @@ GROUPS = (
     AbsentGroup(
         "logging and tracing",
         "the fault report and call counts serve that",
-        r"hipApiName|hipExt(Enable|Disable|Set)Logging.*",
+        r"hipExt(Enable|Disable|Set)Logging.*",
     ),
     AbsentGroup(
         "managed variables of libraries",

@@ -12,7 +12,7 @@ _LISTED = {
     "hip_4.3": """hipGraphCreate hipGraphDestroy hipGraphAddKernelNode hipGraphAddMemsetNode
         hipGraphAddMemcpyNode hipGraphAddMemcpyNode1D hipGraphInstantiate hipGraphLaunch
         hipStreamIsCapturing hipStreamBeginCapture hipStreamEndCapture hipGraphExecDestroy
-        hipDrvMemcpy2DUnaligned hipArrayDestroy
+        hipGLGetDevices hipDrvMemcpy2DUnaligned hipArrayDestroy
         hipMemcpy2DToArrayAsync""",
     "hip_4.4": """hipGraphGetNodes hipGraphGetRootNodes hipGraphKernelNodeGetParams
         hipGraphKernelNodeSetParams hipGraphMemcpyNodeGetParams hipGraphMemcpyNodeSetParams
@@ -56,7 +56,7 @@ _LISTED = {
         hipGraphKernelNodeCopyAttributes hipGraphNodeGetEnabled hipGraphNodeSetEnabled
         hipGraphUpload hipStreamGetCaptureInfo_spt hipStreamGetCaptureInfo_v2_spt
         hipStreamAddCallback_spt hipMemset2DAsync_spt hipMemset3DAsync_spt hipMemcpy3DAsync_spt
-        hipMemcpy2DAsync_spt hipMemcpyFromSymbolAsync_spt hipMemcpyToSymbolAsync_spt
+        hipMemcpy2DAsync_spt hipRegisterTracerCallback hipMemcpyFromSymbolAsync_spt hipMemcpyToSymbolAsync_spt
         hipMemcpy2DFromArrayAsync_spt hipMemcpy2DToArrayAsync_spt hipMemcpyFromArray_spt""",
     "hip_5.5": """hipModuleLaunchCooperativeKernel hipGraphAddMemAllocNode hipGraphMemAllocNodeGetParams
         hipGraphAddMemFreeNode hipGraphMemFreeNodeGetParams hipGraphAddNode""",
@@ -100,10 +100,10 @@ REFUSED = {
         hipTexRefSetFlags hipTexRefSetFormat hipTexRefSetMaxAnisotropy hipTexRefSetMipmapFilterMode
         hipTexRefSetMipmapLevelBias hipTexRefSetMipmapLevelClamp hipTexRefSetMipmappedArray hipUnbindTexture""",
     "hip_4.3": """hipDestroyExternalMemory hipDestroyExternalSemaphore hipExternalMemoryGetMappedBuffer
-        hipGraphicsMapResources hipGraphicsResourceGetMappedPointer hipGraphicsUnmapResources
-        hipGraphicsUnregisterResource hipImportExternalMemory hipImportExternalSemaphore
+        hipGraphicsGLRegisterBuffer hipGraphicsMapResources hipGraphicsResourceGetMappedPointer
+        hipGraphicsUnmapResources hipGraphicsUnregisterResource hipImportExternalMemory hipImportExternalSemaphore
         hipSignalExternalSemaphoresAsync hipWaitExternalSemaphoresAsync""",
-    "hip_4.5": "hipGraphicsSubResourceGetMappedArray",
+    "hip_4.5": "hipGraphicsGLRegisterImage hipGraphicsSubResourceGetMappedArray",
     "hip_5.1": """hipMemMapArrayAsync hipMemPoolExportPointer hipMemPoolExportToShareableHandle
         hipMemPoolImportFromShareableHandle hipMemPoolImportPointer""",
     "hip_5.3": """hipGraphAddExternalSemaphoresSignalNode
@@ -118,7 +118,7 @@ REFUSED = {
     "hip_7.2": """hipExtDisableLogging hipExtEnableLogging hipExtSetLoggingParams hipMemPrefetchBatchAsync
         hipMipmappedArrayGetMemoryRequirements""",
 }
-"""What AMD's library exports and this one refuses; hipCreateChannelDesc, which returns a structure, is absent."""
+"""What AMD's library exports and this one refuses."""
 
 VERSIONS = (OLDEST, *_LISTED)
 """Every version name, oldest first."""

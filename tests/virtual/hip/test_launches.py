@@ -28,7 +28,13 @@ def test_a_launch_by_a_driver_configuration(raw, program, saxpy):
     assert raw.hipDrvLaunchKernelEx(config, 0, arguments.table, 0) == 400
 
 
-@pytest.mark.parametrize("name", ["hipExtModuleLaunchKernel", "hipHccModuleLaunchKernel"])
+OF_CPP = "_Z24{}ModuleLaunchKernelP18ihipModuleSymbol_tjjjjjjmP12ihipStream_tPPvS4_P11ihipEvent_tS6_"
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["hipExtModuleLaunchKernel", "hipHccModuleLaunchKernel", OF_CPP.format("hipExt") + "j", OF_CPP.format("hipHcc")],
+)
 def test_a_launch_by_work_items(raw, program, saxpy, name):
     function, arguments, y = saxpy
     start, stop = raw.made("hipEventCreate"), raw.made("hipEventCreate")

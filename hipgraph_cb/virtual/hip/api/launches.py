@@ -18,6 +18,9 @@ from hipgraph_cb.virtual.hip.objects.submit import submit
 
 _MOST_ARGUMENT_BYTES = 1 << 16
 _ATTRIBUTE_SIZE = 72  # hipLaunchAttribute
+_EXTENDED = HANDLE, *[UINT] * 6, SIZE, HANDLE, POINTER, POINTER, HANDLE, HANDLE
+_OF_CPP = "_Z24{}ModuleLaunchKernelP18ihipModuleSymbol_tjjjjjjmP12ihipStream_tPPvS4_P11ihipEvent_tS6_"
+"""How C++ programs name the extended launches, which an older header declared without `extern "C"`."""
 
 
 def _is_cooperative(attributes: int, count: int) -> bool:
@@ -76,11 +79,13 @@ def ext_launch_kernel(
         event_record(runtime, stop_event, stream)
 
 
-@api("hipExtModuleLaunchKernel", HANDLE, *[UINT] * 6, SIZE, HANDLE, POINTER, POINTER, HANDLE, HANDLE, UINT)
-@api("hipHccModuleLaunchKernel", HANDLE, *[UINT] * 6, SIZE, HANDLE, POINTER, POINTER, HANDLE, HANDLE, UINT)
+@api("hipExtModuleLaunchKernel", *_EXTENDED, UINT)
+@api("hipHccModuleLaunchKernel", *_EXTENDED, UINT)
+@api(_OF_CPP.format("hipExt") + "j", *_EXTENDED, UINT)
+@api(_OF_CPP.format("hipHcc"), *_EXTENDED)
 def ext_module_launch_kernel(
     runtime: HipRuntime, handle: int, x: int, y: int, z: int, block_x: int, block_y: int, block_z: int,
-    dynamic_lds: int, stream: int, parameters: int, extra: int, start_event: int, stop_event: int, flags: int,
+    dynamic_lds: int, stream: int, parameters: int, extra: int, start_event: int, stop_event: int, flags: int = 0,
 ) -> None:  # fmt: skip
     """The grid is given in work-items, whole workgroups of them here."""
     require(handle, Code.INVALID_HANDLE)

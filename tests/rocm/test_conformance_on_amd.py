@@ -16,9 +16,10 @@ pytestmark = pytest.mark.rocm
 
 FILES = """
 addresses_by_value arguments arrays barriers basics calls_in_calls changed_programs closing_in_threads collections
-commands_from_outside compared_replays copies disagreeing_sizes dispatches events executables failed_calls faults fills
-fills_by_kernels flat_memory host_buffers host_calls indirect_counts inferred_dependencies launch_options launches
-lifetimes lost_edges
+commands_from_outside compared_replays constants copies disagreeing_sizes dispatches events executables failed_calls
+faults fills fills_by_kernels flat_memory host_buffers host_calls indirect_counts inferred_dependencies launch_options
+launches lifetimes loaded_code lost_edges nested_recordings number_slots older_calls profile program_updates programs
+random_parts random_recordings random_threads refusals rows same_words
 """
 
 SIZES = "AMD's runtime launches with the sizes of the notes, which those of the descriptor contradict"
@@ -38,6 +39,8 @@ SOMETIMES = {
         "which calls a change needs depends on whether the launch before it is over"
     ),
     "test_faults.py": AFTER_A_FAULT,
+    "test_refusals.py::test_a_load_outside_any_allocation_names_instruction_lane_and_distance": AFTER_A_FAULT,
+    "test_refusals.py::test_an_opcode_that_does_not_exist_is_named_with_its_address": AFTER_A_FAULT,
     f"test_disagreeing_sizes.py::{OTHER_SIZE}[{GPU}-4-64]": SIZES,
     "test_lost_edges.py": QUEUES,
     "test_compared_replays.py::test_a_missing_barrier_is_told_from_a_change_that_was_ignored": QUEUES,
@@ -59,4 +62,4 @@ def test_the_conformance_suite_passes_but_for_what_is_listed(profile: str, tmp_p
     assert not unexpected
     mended = [known for known in ALWAYS if not any(known in test for test in failed)]
     assert not mended, "these pass now: take them out of the list"
-    assert len(found) > 600
+    assert len(found) > 1000

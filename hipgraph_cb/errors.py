@@ -204,5 +204,9 @@ class HipError(_RuntimeApiError):
     """A HIP function returned something other than `hipSuccess`; `.api`, `.code`, `.name` say which and what."""
 
 
+class RcclError(_RuntimeApiError):
+    """An RCCL function returned something other than `ncclSuccess`; `.api`, `.code`, `.name`."""
+
+
 class HsaError(_RuntimeApiError):
     """An HSA function returned something other than `HSA_STATUS_SUCCESS`; `.api`, `.code`, `.name`."""

@@ -120,6 +120,11 @@ def open_devices(
         rest = range(1, first.device_count) if devices is None else devices[1:]
         members = [first, *(opened.enter_context(open_device(backend, device=each, virtual=virtual)) for each in rest)]
         group = DeviceGroup(members)
+        choice = process_choice()
+        if choice.is_virtual and group.backend == "hip":
+            from hipgraph_cb.virtual.install import install_rccl
+
+            install_rccl(choice.virtual_targets)  # for channels, and before a real one is found by its name
         opened.pop_all()
     return group
 

@@ -14,7 +14,7 @@ from hipgraph_cb.backend.write_sets import Watched, WriteSet
 from hipgraph_cb.errors import CheckFailedError, UnimplementedError
 from hipgraph_cb.recording.binding_table import Bindings, BoundRange, Table, bindings_of, memory_in
 from hipgraph_cb.recording.bindings import resolve
-from hipgraph_cb.recording.commands import HostCall
+from hipgraph_cb.recording.commands import Collectives, HostCall
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -53,6 +53,13 @@ def compare(watched: Watched, stream: Any, bindings: Bindings | None) -> None:
 
 
 def _refuse_host_calls(watched: Watched) -> None:
+    if contains(watched.program.recording, Collectives):
+        raise UnimplementedError(
+            "replay: a check compares runs of the same commands, and other ranks would have to take part in each",
+            where=watched.program.describe(),
+            found="check='stream' and a collective",
+            next_step="check a recording of the commands round it",
+        )
     if contains(watched.program.recording, HostCall):
         raise UnimplementedError(
             "replay: a check compares runs of the same commands, and a function of the host would be called in each",

@@ -20,17 +20,21 @@ if TYPE_CHECKING:
     from hipgraph_cb.runtime.calls import Calls
 
 
-class ReleasingApi(Protocol):
-    """The functions of a runtime that release things.
+class Releasing(Protocol):
+    """The functions of a library that release things."""
+
+    def release(self, name: str, handle: Any) -> None:
+        """Call the function `name` for `handle`. It raises nothing: a failure is logged and counts as released."""
+
+
+class ReleasingApi(Releasing, Protocol):
+    """Those of a runtime.
 
     Attributes:
         absence: why nothing can be released any more, or None.
     """
 
     absence: Absence | None
-
-    def release(self, name: str, handle: Any) -> None:
-        """Call the function `name` for `handle`. It raises nothing: a failure is logged and counts as released."""
 
 
 class Handle:
@@ -44,7 +48,7 @@ class Handle:
 
     __slots__ = ("__weakref__", "_finalizer", "native")
 
-    def __init__(self, api: ReleasingApi, native: Any, release_function: str, keep: object = None) -> None:
+    def __init__(self, api: Releasing, native: Any, release_function: str, keep: object = None) -> None:
         self.native = native
         self._finalizer = finalizer(self, _release, api, release_function, native, keep)
 
@@ -57,7 +61,7 @@ class Handle:
         self._finalizer()
 
 
-def _release(api: ReleasingApi, function: str, native: Any, _keep: object) -> None:
+def _release(api: Releasing, function: str, native: Any, _keep: object) -> None:
     api.release(function, native)
 
 

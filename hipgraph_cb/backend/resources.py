@@ -102,7 +102,10 @@ class BoundResources(Generic[ExecutableKind]):
     def of(self, recording: Recording) -> dict[int | str, Any]:
         """The same objects as substitutes for a program of another recording over this resource table."""
         table = recording.resources
-        return {id: self.objects[id] for id in (*table.buffers, *table.executables, *table.events, *table.functions)}
+        return {
+            id: self.objects[id]
+            for id in (*table.buffers, *table.executables, *table.events, *table.functions, *table.channels)
+        }
 
 
 def own(value: Any, kind: type[Any], device: Device, word: str, entry: Entry) -> Any:

@@ -6,7 +6,7 @@ from collections.abc import Collection
 from typing import TYPE_CHECKING
 
 from hipgraph_cb.errors import UnimplementedError
-from hipgraph_cb.recording.commands import Command, type_of
+from hipgraph_cb.recording.commands import Collectives, Command, type_of
 from hipgraph_cb.recording.events import nested_in
 
 if TYPE_CHECKING:
@@ -21,6 +21,13 @@ def check_switchable(recording: Recording, index: int) -> None:
     """
     command = recording[index]
     nested = nested_in(recording, command)
+    if isinstance(command, Collectives) or (nested is not None and nested.resources.channels):
+        raise UnimplementedError(
+            f"enabled: {type_of(command).verb} cannot be switched off",
+            where=recording.where(index),
+            found="a collective, for which other ranks wait",
+            next_step="record without it on every rank, and make other programs",
+        )
     if type_of(command).is_order or (nested is not None and nested.resources.events):
         raise UnimplementedError(
             f"enabled: {type_of(command).verb} cannot be switched off",

@@ -11,6 +11,7 @@ from hipgraph_cb.recording.commands import (
     Dispatch,
     KernelLaunch,
     Location,
+    Operation,
     Place,
     Range,
     SlotNumber,
@@ -70,6 +71,10 @@ def _compared_fields(recording: Recording, command: Command) -> Iterator[Compare
             yield ComparedField(NESTED, None, value, resources.recordings[value].name)
         elif field.name == "function":
             yield ComparedField("function", None, value, resources.functions[value].name)
+        elif field.name == "channel":
+            yield ComparedField("channel", None, value, resources.channels[value].name)
+        elif field.name == "operations":
+            yield from _operations(recording, value)
         elif field.name == "accesses":
             yield from _accesses(recording, value)
         elif field.name in ("event", "events"):
@@ -107,6 +112,15 @@ def _dispatch(recording: Recording, command: KernelLaunch) -> Iterator[ComparedF
             numbers = tuple(row for row in command.numbers if parameter.offset <= row[0] < end)
             yield ComparedField(parameter.label, (raw, numbers) if numbers else raw, None, text)
     yield from _accesses(recording, command.accesses)
+
+
+def _operations(recording: Recording, operations: Iterable[Operation]) -> Iterator[ComparedField]:
+    for operation in operations:
+        what = operation.collective
+        yield ComparedField("operation", tuple(what), None, str(what))
+        for name, place in (("source", operation.source), ("target", operation.target)):
+            if place is not None:
+                yield _place(recording, name, place)
 
 
 def _accesses(recording: Recording, accesses: Iterable[tuple[Location, bool, bool]]) -> Iterator[ComparedField]:

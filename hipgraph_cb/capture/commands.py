@@ -9,7 +9,17 @@ from typing import Any, NamedTuple
 from hipgraph_cb.capture.blobs import Blobs
 from hipgraph_cb.capture.document import boolean, fields, items, number, octets, optional, text, tuple_of
 from hipgraph_cb.errors import HipGraphError, InvalidArgumentError, UnimplementedError
-from hipgraph_cb.recording.commands import Command, Constant, Location, Number, Place, Range, SlotNumber, SlotRange
+from hipgraph_cb.recording.commands import (
+    Command,
+    Constant,
+    Location,
+    Number,
+    Operation,
+    Place,
+    Range,
+    SlotNumber,
+    SlotRange,
+)
 from hipgraph_cb.recording.commands.fields import Field, binding_as_json, place_as_json
 from hipgraph_cb.recording.commands.types import TYPES, CommandType
 from hipgraph_cb.recording.launch_options import checked_options
@@ -117,6 +127,12 @@ def _read_dimensions(value: object) -> tuple[int, int, int]:
     return numbers[0], numbers[1], numbers[2]
 
 
+def _read_operation(value: object) -> Operation:
+    kind, type, elements, reduction, root, source, target = fields(value, *Operation._fields)
+    facts = text(kind), text(type), number(elements), text(reduction), number(root, largest=LARGEST_ID)
+    return Operation(*facts, optional(_read_place, source), optional(_read_place, target))
+
+
 _ID = partial(number, largest=LARGEST_ID)
 
 
@@ -145,6 +161,8 @@ FORMS: Mapping[str, Form] = {
     "recording": _plain(_ID),
     "event": _plain(_ID),
     "function": _plain(_ID),
+    "channel": _plain(_ID),
+    "operations": _plain(partial(tuple_of, _read_operation)),
     "events": _plain(partial(tuple_of, _ID)),
 }
 """By the kind of a field. Fields are in the order of the type."""
@@ -152,7 +170,7 @@ ADDED = {2: frozenset({"numbers"})}
 """Kinds of fields that came with a version of the format; in older files a command has its default there."""
 LATER = 2
 """The version that came with the optional fields of commands, and with these types of commands:"""
-LATER_COMMANDS = frozenset({"copy_2d", "fill_2d", "host_call"})
+LATER_COMMANDS = frozenset({"copy_2d", "fill_2d", "host_call", "collective"})
 
 
 def _form(kind: CommandType, field: Field) -> Form:

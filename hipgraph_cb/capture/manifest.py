@@ -24,6 +24,7 @@ from hipgraph_cb.recording.resources import (
     HOST,
     TRANSIENT,
     BufferEntry,
+    ChannelEntry,
     EventEntry,
     ExecutableEntry,
     FunctionEntry,
@@ -50,8 +51,10 @@ _OF_GROUPS = ("color", "location")
 """There only where a group says them."""
 _FUNCTIONS = "functions"
 """There only where functions of the host are called: whoever makes a program has to give them."""
+_CHANNELS = "channels"
+"""There only where there are collectives; they have to be given too."""
 
-_Entry = TypeVar("_Entry", BufferEntry, ExecutableEntry, EventEntry, RecordingEntry, FunctionEntry)
+_Entry = TypeVar("_Entry", BufferEntry, ExecutableEntry, EventEntry, RecordingEntry, FunctionEntry, ChannelEntry)
 
 
 def encode(capture: Capture) -> tuple[bytes, dict[str, bytes]]:
@@ -76,6 +79,8 @@ def encode(capture: Capture) -> tuple[bytes, dict[str, bytes]]:
     }
     if resources.functions:
         document[_FUNCTIONS] = [entry._asdict() for entry in _in_order(resources.functions)]
+    if resources.channels:
+        document[_CHANNELS] = [entry._asdict() for entry in _in_order(resources.channels)]
     manifest = dump(document)
     _check_as_loaded(recording, len(manifest))
     return manifest, blobs.contents
@@ -169,7 +174,7 @@ def _write_recording(entry: RecordingEntry, blobs: Blobs) -> dict[str, Any]:
     resources = entry.recording.resources
     with inside(f"nested recording {entry.name}"):
         body = _write_body(entry.recording, blobs)
-    own = {*resources.buffers, *resources.executables, *resources.events, *resources.functions}
+    own = {*resources.buffers, *resources.executables, *resources.events, *resources.functions, *resources.channels}
     used = sorted({*own, *resources.recordings})
     return {"id": entry.id, "name": entry.label, "uses": used, **body}
 
@@ -185,10 +190,12 @@ def decode(manifest: bytes, contents: Mapping[str, bytes]) -> Capture:
         document = parse(manifest)
         version = _checked_version(document)
         body = _BODIES[version]
-        functions = document.pop(_FUNCTIONS, None) if version >= LATER else None
+        further = [document.pop(name, None) if version >= LATER else None for name in (_FUNCTIONS, _CHANNELS)]
         values = fields(document, "format", "version", "producer", "memory", *_RESOURCES, *body)
         producer, memory = values[2:4]
-        resources = _read_resources([*values[4 : 4 + len(_RESOURCES)], _no_empty(functions)], blobs, version)
+        resources = _read_resources(
+            [*values[4 : 4 + len(_RESOURCES)], *map(_no_empty, (_FUNCTIONS, _CHANNELS), further)], blobs, version
+        )
         recording = _read_body(values[-len(body) :], resources, blobs, version)
         check_recording(recording, most_steps=_most_steps(len(manifest)))
         capture_memory = read_memory(memory, recording, blobs)
@@ -196,11 +203,11 @@ def decode(manifest: bytes, contents: Mapping[str, bytes]) -> Capture:
         return Capture(recording, *capture_memory, text(producer))
 
 
-def _no_empty(functions: Any) -> Any:
-    """The rows of functions; an array without any is left out."""
-    if functions == []:
-        raise InvalidArgumentError("the manifest has an array of functions without any", allowed="no such array")
-    return [] if functions is None else functions
+def _no_empty(what: str, rows: Any) -> Any:
+    """The rows of an array that is left out where it has none."""
+    if rows == []:
+        raise InvalidArgumentError(f"the manifest has an array of {what} without any", allowed="no such array")
+    return [] if rows is None else rows
 
 
 def _checked_version(document: Any) -> int:
@@ -258,7 +265,7 @@ def _read_rows(what: str, value: Any, read: Callable[[Any], Any]) -> list[Any]:
 
 def _read_resources(values: list[Any], blobs: Blobs, version: int) -> ResourceTable:
     """The table. Nested recordings come in an order in which each uses only those before it."""
-    buffers, executables, events, recordings, functions = values
+    buffers, executables, events, recordings, functions, channels = values
     verified = _Verified(blobs)
     table = ResourceTable(
         buffers=_by_id("buffers", _read_rows("buffers", buffers, lambda row: _read_buffer(row, version))),
@@ -267,6 +274,7 @@ def _read_resources(values: list[Any], blobs: Blobs, version: int) -> ResourceTa
         ),
         events=_by_id("events", _read_rows("events", events, lambda row: _read_event(row, version))),
         functions=_by_id(_FUNCTIONS, _read_rows(_FUNCTIONS, functions, _read_function)),
+        channels=_by_id(_CHANNELS, _read_rows(_CHANNELS, channels, _read_channel)),
     )
     nested: dict[int, RecordingEntry] = {}
 
@@ -277,7 +285,7 @@ def _read_resources(values: list[Any], blobs: Blobs, version: int) -> ResourceTa
 
     _by_id("recordings", _read_rows("recordings", recordings, read))
     whole = replace(table, recordings=nested)
-    kinds = (whole.buffers, whole.executables, whole.events, whole.recordings, whole.functions)
+    kinds = (whole.buffers, whole.executables, whole.events, whole.recordings, whole.functions, whole.channels)
     if len({id for entries in kinds for id in entries}) != sum(map(len, kinds)):
         raise InvalidArgumentError("one id names two resources")
     return whole
@@ -319,6 +327,14 @@ def _read_event(row: Any, version: int) -> EventEntry:
 def _read_function(row: Any) -> FunctionEntry:
     id, label = fields(row, "id", "label")
     return FunctionEntry(_id(id), optional(text, label))
+
+
+def _read_channel(row: Any) -> ChannelEntry:
+    id, label, rank, ranks = fields(row, "id", "label", "rank", "ranks")
+    entry = ChannelEntry(_id(id), optional(text, label), _id(rank), _id(ranks))
+    if entry.rank >= entry.ranks:
+        raise InvalidArgumentError("a channel has no such rank", found=str(rank), allowed=f"below {ranks}")
+    return entry
 
 
 class _Verified:
@@ -377,9 +393,10 @@ def _read_recording(
         events=_chosen(table.events, used),
         recordings=_chosen(nested, used),
         functions=_chosen(table.functions, used),
+        channels=_chosen(table.channels, used),
     )
-    kinds = (resources.buffers, resources.executables, resources.events, resources.recordings, resources.functions)
-    found = sum(map(len, kinds))
+    first = (resources.buffers, resources.executables, resources.events)
+    found = sum(map(len, (*first, resources.recordings, resources.functions, resources.channels)))
     if found != len(used):
         raise InvalidArgumentError("a nested recording uses what does not stand before it", found=str(used[:16]))
     return RecordingEntry(_id(id), optional(text, name), _read_body(body, resources, blobs, version))

@@ -45,7 +45,8 @@ def with_kernel(
         _check_signature(kernel, replaced.layout, new.layout)
         lines += _differences(entry.verified, replaced, verified, new)
     table = recording.resources
-    ids = {*table.buffers, *table.executables, *table.events, *table.recordings}
+    named = {*table.buffers, *table.executables, *table.events, *table.recordings}
+    ids = {*named, *table.functions, *table.channels}
     added = ExecutableEntry(max(ids) + 1, label, verified.content_hash, verified)
     return _replaced(recording, kernel, added), lines
 

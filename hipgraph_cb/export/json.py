@@ -48,6 +48,7 @@ def as_object(recording: Recording) -> dict[str, Any]:
             for entry in resources.recordings.values()
         ],
         "functions": [entry._asdict() for entry in resources.functions.values()],
+        "channels": [entry._asdict() for entry in resources.channels.values()],
         "commands": [_command(recording, command) for command in recording],
         "layers": [list(layer) for layer in recording.layers],
         "dependencies": None if recording.dependencies is None else [list(waits) for waits in recording.dependencies],

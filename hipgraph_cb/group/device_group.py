@@ -15,6 +15,7 @@ from hipgraph_cb.group.executable import GroupExecutable
 from hipgraph_cb.group.members import Members, member, members_of
 from hipgraph_cb.group.stream import GroupStream
 from hipgraph_cb.recording.validation import text
+from hipgraph_cb.runtime.channel import Channel
 from hipgraph_cb.runtime.device import check_program_arguments, code_object_bytes
 from hipgraph_cb.runtime.options import ProgramOptions
 from hipgraph_cb.runtime.resource import Resource
@@ -186,6 +187,26 @@ class DeviceGroup(Resource, Sequence["Device"]):
             streams = [made.enter_context(device.stream(label)) for device in self._devices]
             made.pop_all()
         return GroupStream(self._devices, streams, label)
+
+    def channel(self, ranks: Members = None, label: str | None = None) -> Channel:
+        """Connect some devices for collectives (`CommandBuffer.collective`): rank 0 is the first of them.
+
+        All ranks are in this process: one thread may record and replay for all, or each has a thread of its own. Ranks
+        in several processes are not connected.
+
+        Args:
+            ranks: a mask or a list of numbers of members, as `load` takes them; None is every member.
+
+        Raises:
+            UnavailableError: on HIP RCCL is missing; on HSA there are no kernels for a device, or one does not reach
+                the memory of another one.
+            RcclError, HipError, HsaError: the runtime refused; nothing is left behind.
+            InvalidArgumentError, OutOfRangeError: no such members.
+        """
+        self._check_open("channel")
+        text(label)
+        members = [self._devices[number] for number in members_of(ranks, len(self), "channel: ranks")]
+        return Channel(members[0]._connect(members, label), label)
 
     def synchronize(self, timeout: float | None = None) -> None:
         """Wait until the work of every device is done. Raises what `Device.synchronize` raises, after all waits."""

@@ -17,6 +17,7 @@ from hipgraph_cb.recording.commands.fields import constant_bytes
 if TYPE_CHECKING:
     from hipgraph_cb.backend.host_calls import HostCalls
     from hipgraph_cb.backend.resources import BoundResources
+    from hipgraph_cb.hip.channel import HipRank
     from hipgraph_cb.hip.executable import HipExecutable
     from hipgraph_cb.hip.fills import FillKernel
     from hipgraph_cb.hip.row_kernels import RowKernels
@@ -74,6 +75,11 @@ class CommandArguments:
         """What hip-python takes as the event with a resource id."""
         live: Any = self._resources.objects[event]
         return live.native
+
+    def rank(self, channel: int) -> HipRank:
+        """The rank with a resource id."""
+        live: Any = self._resources.objects[channel]
+        return live  # type: ignore[no-any-return]
 
     @cached_property
     def row_launches(self) -> RowLaunches:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from hipgraph_cb.abi.hip.codes import Code
@@ -30,6 +30,7 @@ from hipgraph_cb.hip.row_kernels import RowKernels
 if TYPE_CHECKING:
     from hipgraph_cb.code_object.verify import VerifiedExecutable
     from hipgraph_cb.foreign.memory import ForeignMemory
+    from hipgraph_cb.hip.channel import HipRank
     from hipgraph_cb.hip.program import HipProgram
     from hipgraph_cb.recording.recording import Recording
     from hipgraph_cb.runtime.options import ProgramOptions
@@ -132,6 +133,11 @@ class HipDevice(BackendDevice):
                 raise
             self.api.function("hipGetLastError")()  # else the error is found by whoever asks next
         return True
+
+    def _connect(self, devices: Sequence[HipDevice], label: str | None) -> Sequence[HipRank]:
+        from hipgraph_cb.hip.channel import connect  # loaded when first used, as RCCL is
+
+        return connect(devices, label)
 
     def _release(self) -> None:
         super()._release()

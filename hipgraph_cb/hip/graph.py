@@ -16,7 +16,7 @@ from hipgraph_cb.hip.lowering import change_nodes
 from hipgraph_cb.hip.node_kinds import NODE_KINDS, SWITCHABLE
 from hipgraph_cb.hip.partition import IndirectCalls, Section, Step
 from hipgraph_cb.hip.prepared import PreparedNodes
-from hipgraph_cb.recording.commands import DispatchIndirect, ExecuteCommands
+from hipgraph_cb.recording.commands import Collectives, DispatchIndirect, ExecuteCommands
 from hipgraph_cb.recording.launch_options import options_in
 
 if TYPE_CHECKING:
@@ -161,6 +161,7 @@ class ExecutableGraph:
             self._source.release()
 
 
+_UNCHANGEABLE = frozenset({ExecuteCommands, Collectives})
 Part = ExecutableGraph | IndirectCalls
 """A graph to launch, or dispatches to launch when their counts are known."""
 
@@ -222,11 +223,11 @@ class ProgramGraphs:
 
     @cached_property
     def unchangeable(self) -> frozenset[int]:
-        """The commands for which `change` does not do: the nodes of nested recordings are not kept."""
+        """The commands for which `change` does not do: the nodes of nested recordings and collectives are not kept."""
         table = self._recording.table
-        if ExecuteCommands not in self._recording.kinds:
+        if self._recording.kinds.isdisjoint(_UNCHANGEABLE):
             return frozenset()
-        return frozenset(index for index, row in enumerate(table.rows) if table.forms[row].kind is ExecuteCommands)
+        return frozenset(index for index, row in enumerate(table.rows) if table.forms[row].kind in _UNCHANGEABLE)
 
     def change(self, commands: Sequence[int], done: list[int]) -> None:
         """Give commands their present parameters, and let those that are off do nothing; see there."""

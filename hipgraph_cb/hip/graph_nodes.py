@@ -1,9 +1,10 @@
 """The nodes of a section, one after the other by its plan: for recordings with more than fills, copies and dispatches.
 
 A signal becomes an event-record node, a wait for another recording's signal an event-wait node. A wait for a signal of
-the same program is an empty node: the edges say it all. The commands of a nested recording become nodes of the same
-graph. Child graph nodes are not used: AMD's runtime (6.4.3) was seen to lose the order between a child graph and its
-neighbours, in 2 of 12 random graphs with branches, and in none where the same nodes stood in one graph.
+the same program is an empty node: the edges say it all. Collectives are captured from a stream, as RCCL wants it.
+The commands of a nested recording become nodes of the same graph. Child graph nodes are not used: AMD's runtime (6.4.3)
+was seen to lose the order between a child graph and its neighbours, in 2 of 12 random graphs with branches, and in none
+where the same nodes stood in one graph.
 """
 
 from __future__ import annotations
@@ -18,7 +19,15 @@ from hipgraph_cb.hip.lowering import add_nodes
 from hipgraph_cb.hip.node_kinds import NODE_KINDS
 from hipgraph_cb.hip.partition import Section
 from hipgraph_cb.hip.prepared import PreparedNodes
-from hipgraph_cb.recording.commands import Command, Dispatch, ExecuteCommands, ResetEvent, SignalEvent, WaitEvents
+from hipgraph_cb.recording.commands import (
+    Collectives,
+    Command,
+    Dispatch,
+    ExecuteCommands,
+    ResetEvent,
+    SignalEvent,
+    WaitEvents,
+)
 from hipgraph_cb.recording.dependencies import CommandNode
 from hipgraph_cb.recording.events import EventStates, nested_in
 from hipgraph_cb.recording.launch_options import options_in
@@ -31,7 +40,7 @@ if TYPE_CHECKING:
 
 def in_graphs() -> frozenset[type[Command]]:
     """What can be a node, or nothing, in a graph."""
-    return frozenset({*NODE_KINDS, ExecuteCommands, SignalEvent, ResetEvent, WaitEvents})
+    return frozenset({*NODE_KINDS, ExecuteCommands, SignalEvent, ResetEvent, WaitEvents, Collectives})
 
 
 def add_section(
@@ -156,6 +165,9 @@ class _SectionNodes:
             return int(self._api.call("hipGraphAddEventRecordNode", self._graph, pointer, count, event))
         if isinstance(command, WaitEvents):
             return self._add_wait(command, pointer, count)
+        if isinstance(command, Collectives):
+            rank = self._arguments.rank(command.channel)
+            return rank.add_node(self._graph, pointer, count, command.operations, self._arguments.place)
         return int(self._api.call("hipGraphAddEmptyNode", self._graph, pointer, count))
 
     def _add_wait(self, command: WaitEvents, pointer: Any, count: int) -> int:

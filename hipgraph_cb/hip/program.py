@@ -12,9 +12,11 @@ from hipgraph_cb.backend.lifetime import RetiredHandles, Superseded, forget_done
 from hipgraph_cb.backend.modes import GRAPH, check_mode
 from hipgraph_cb.backend.nested_scope import NestedScope
 from hipgraph_cb.backend.program import BackendProgram, LaunchNeeds
+from hipgraph_cb.backend.resources import own
 from hipgraph_cb.backend.supported import contains
 from hipgraph_cb.errors import FailedPreconditionError, HipGraphError
 from hipgraph_cb.hip.buffer import HipBuffer
+from hipgraph_cb.hip.channel import HipRank
 from hipgraph_cb.hip.commands import CommandArguments
 from hipgraph_cb.hip.event import HipEvent
 from hipgraph_cb.hip.executable import HipExecutable
@@ -80,6 +82,9 @@ class HipProgram(BackendProgram[Queue, "GraphNeeds", HipEvent]):
         recording = self._recording
         self._weak_recording = weakref.ref(recording)
         self._resources.handles.extend(event.held("program") for event in self._events.events.values())
+        for entry in recording.resources.channels.values():
+            rank = own(self._resources.objects[entry.id], HipRank, self._device, "rank", entry)
+            self._resources.handles.extend(rank.held("program"))
         self._steps = steps_of(NestedScope(recording))
         self._needs.recording = recording
         self._slots: SlotRecord | None = None

@@ -15,6 +15,7 @@ from hipgraph_cb.hip.api import bindings
 from hipgraph_cb.hip.host_functions import HOST_FUNCTION
 from hipgraph_cb.hip.partition import IndirectCalls
 from hipgraph_cb.recording.commands import (
+    Collectives,
     Command,
     Copy,
     Copy2D,
@@ -133,6 +134,10 @@ class StreamCalls:
     def _signal(self, command: SignalEvent, queue: Queue) -> None:
         self._api.call("hipEventRecord", self._arguments.event(command.event), queue.native)
 
+    def _collective(self, command: Collectives, queue: Queue) -> None:
+        rank = self._arguments.rank(command.channel)
+        rank.enqueue(command.operations, self._arguments.place, queue.native)
+
     def _wait(self, command: WaitEvents, queue: Queue) -> None:
         for event in command.events:
             self._api.call("hipStreamWaitEvent", queue.native, self._arguments.event(event), 0)
@@ -146,5 +151,6 @@ STREAM_CALLS: dict[type[Command], Callable[[StreamCalls, Any, Queue], None]] = {
     Dispatch: StreamCalls._dispatch,
     SignalEvent: StreamCalls._signal,
     WaitEvents: StreamCalls._wait,
+    Collectives: StreamCalls._collective,
 }
 """By the type of a command; others do nothing. A type from outside adds itself."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 import weakref
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from hipgraph_cb.backend.absence import watch
@@ -16,6 +16,7 @@ from hipgraph_cb.foreign.memory import NO_ORDER
 from hipgraph_cb.hsa.agents import can_access, find_agent
 from hipgraph_cb.hsa.api import HsaApi, HsaOutOfMemoryError, Session, fault_listeners
 from hipgraph_cb.hsa.blits import BlitKernels
+from hipgraph_cb.hsa.channel import HsaRank, connect
 from hipgraph_cb.hsa.event import HsaEvent
 from hipgraph_cb.hsa.executable import HsaExecutable
 from hipgraph_cb.hsa.imported import ImportedHsaBuffer
@@ -112,6 +113,9 @@ class HsaDevice(BackendDevice):
             return False
         other.sharers.append(self.agent.handle)
         return True
+
+    def _connect(self, devices: Sequence[HsaDevice], label: str | None) -> Sequence[HsaRank]:
+        return connect(devices, label)
 
     def _release(self) -> None:
         super()._release()

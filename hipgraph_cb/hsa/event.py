@@ -39,9 +39,9 @@ class HsaEvent(Event):
         """The signal goes with the last program that knows the event: a launch may still have to wait for it."""
 
 
-def new_signal(api: HsaApi, where: str | None = None) -> Handle:
-    """A signal that is not complete yet."""
-    return Handle(api, api.read("hsa_signal_create", 1, 0, None, kind=U64, where=where), "hsa_signal_destroy")
+def new_signal(api: HsaApi, where: str | None = None, count: int = 1) -> Handle:
+    """A signal that is complete when it was counted down so many times."""
+    return Handle(api, api.read("hsa_signal_create", count, 0, None, kind=U64, where=where), "hsa_signal_destroy")
 
 
 class EventSignals:

@@ -16,12 +16,14 @@ from hipgraph_cb.backend.blits import WORKGROUP_SIZE, Blit, copy, quickest_fill
 from hipgraph_cb.backend.nested_scope import NestedScope
 from hipgraph_cb.backend.row_blits import copy_rows, fill_rows
 from hipgraph_cb.code_object.kernel_args import POINTER_SIZE
+from hipgraph_cb.collectives.launches import WORKGROUP_SIZE as COLLECTIVE_WORKGROUP
 from hipgraph_cb.errors import InternalError
 from hipgraph_cb.hsa.dispatch_packets import DispatchPackets, hidden_arguments
-from hipgraph_cb.hsa.packet_template import PacketTemplate, SlotTransfer, SlotValues
+from hipgraph_cb.hsa.packet_template import CollectivePackets, PacketTemplate, SlotTransfer, SlotValues
 from hipgraph_cb.hsa.packets import BODY
 from hipgraph_cb.hsa.template_writer import Row, TemplateWriter
 from hipgraph_cb.recording.commands import (
+    Collectives,
     Command,
     Constant,
     Copy,
@@ -51,6 +53,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from hipgraph_cb.hsa.channel import HsaRank
     from hipgraph_cb.hsa.executable import KernelCode
     from hipgraph_cb.recording.recording import Recording
 
@@ -71,6 +74,7 @@ class Surroundings:
         addresses: of the buffers, by resource id.
         kernel: finds a kernel by executable id and name.
         blit_kernel: finds one of our own by name.
+        rank: finds a rank of a channel by resource id.
         most_lanes: work-items that a fill or copy may have.
         payload: the address where the bytes of updates go, with room for `payload_room`.
         host_bytes: the memory there.
@@ -79,6 +83,7 @@ class Surroundings:
     addresses: Mapping[int, int]
     kernel: Callable[[int, str], KernelCode]
     blit_kernel: Callable[[str], KernelCode]
+    rank: Callable[[int], HsaRank]
     most_lanes: int
     payload: int
     host_bytes: NDArray[np.uint8]
@@ -213,6 +218,29 @@ class Lowering:
     def _host_call(self, scope: NestedScope, command: HostCall, index: int) -> None:
         self.writer.host_call(command.function, scope, index)
 
+    def _collective(self, scope: NestedScope, command: Collectives, index: int) -> None:
+        """All operations begin before any of them is waited for, and so they end: the ranks need no common order."""
+        writer, operations = self.writer, command.operations
+        rank = self._surroundings.rank(command.channel)
+        arrivals = [writer.marker(scope, index) for _ in operations]
+        waits = [writer.marker(scope, index) for _ in operations]
+        writer.barrier()
+        launches = [rank.launch(each.collective) for each in operations]
+        blocks = []
+        for launch in launches:
+            block = 0 if launch is None else writer.kernarg_block(launch.arguments(0))
+            blocks.append(block)
+            if launch is not None:
+                lanes = launch.workgroups * COLLECTIVE_WORKGROUP
+                shape = (COLLECTIVE_WORKGROUP, 1, 1), (lanes, 1, 1)
+                writer.dispatch(Row(BODY, *shape, *rank.kernel(launch.kernel)[:3], block), scope, index)
+        writer.barrier()
+        ends = [writer.marker(scope, index) for _ in operations]
+        leaves = [writer.marker(scope, index) for _ in operations]
+        rows = zip(operations, arrivals, waits, ends, leaves, launches, blocks, strict=True)
+        for row in rows:
+            writer.collective(CollectivePackets(command.channel, *row))
+
     def _signal(self, scope: NestedScope, command: SignalEvent, index: int) -> None:
         self.writer.signal(command.event, scope, index)
 
@@ -295,6 +323,7 @@ PACKET_STEPS: dict[type[Command], Callable[[Lowering, NestedScope, Any, int], No
     DispatchIndirect: Lowering._dispatch_indirect,
     ExecuteCommands: Lowering._execute,
     HostCall: Lowering._host_call,
+    Collectives: Lowering._collective,
     SignalEvent: Lowering._signal,
     ResetEvent: Lowering._reset,
     WaitEvents: Lowering._wait,

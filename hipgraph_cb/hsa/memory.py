@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -55,18 +56,22 @@ def new_host_buffer(device: HsaDevice, size: int, label: str | None) -> HsaHostB
 class HostMemory:
     """Host memory that kernels read at its host address: kernel arguments, and bytes on their way to the device.
 
+    Args:
+        agents: the GPUs that may access it; `agent` alone where none are given.
+
     Attributes:
+        handle: keeps it.
         address: of the first byte; a multiple of 64 at least.
         bytes: all of it.
     """
 
-    def __init__(self, api: HsaApi, agent: Agent, where: str, size: int) -> None:
-        self._handle = _allocate_shared(api, agent, [agent.handle], size, where)
-        self.address: int = self._handle.native
+    def __init__(self, api: HsaApi, agent: Agent, where: str, size: int, agents: Sequence[int] = ()) -> None:
+        self.handle = _allocate_shared(api, agent, list(agents) or [agent.handle], size, where)
+        self.address: int = self.handle.native
         self.bytes: NDArray[np.uint8] = memory_at(self.address, size)
 
     def release(self) -> None:
-        self._handle.release()
+        self.handle.release()
 
 
 def memory_at(address: int, size: int) -> NDArray[np.uint8]:

@@ -15,7 +15,9 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from hipgraph_cb.backend.nested_scope import NestedScope
+    from hipgraph_cb.collectives.launches import RankLaunch
     from hipgraph_cb.hsa.lowering import Transfer
+    from hipgraph_cb.recording.commands import Operation
 
 
 class SlotValues(NamedTuple):
@@ -89,6 +91,27 @@ class HostCallPackets(NamedTuple):
     function: int
 
 
+class CollectivePackets(NamedTuple):
+    """The packets of one operation between ranks, by position: four barrier packets, and a dispatch in the middle.
+
+    Attributes:
+        channel: the resource id.
+        arrive, wait: this rank has come; all have.
+        finish, leave: this rank is done; all are.
+        launch: what is dispatched between; None where nothing is.
+        kernarg: where its arguments are in the template.
+    """
+
+    channel: int
+    operation: Operation
+    arrive: int
+    wait: int
+    finish: int
+    leave: int
+    launch: RankLaunch | None
+    kernarg: int
+
+
 class Origins(NamedTuple):
     """The commands that packets come from.
 
@@ -135,6 +158,7 @@ class PacketTemplate:
         signals, waits: which words of which packets name the signals of events, by position.
         has_end: whether the last packet is a barrier that belongs to no command.
         host_calls: the packets round functions of the host.
+        collectives: those of operations between ranks.
     """
 
     packets: NDArray[Any]
@@ -151,6 +175,7 @@ class PacketTemplate:
     waits: tuple[EventPacket, ...] = ()
     has_end: bool = False
     host_calls: tuple[HostCallPackets, ...] = ()
+    collectives: tuple[CollectivePackets, ...] = ()
 
     def where(self, packet: int) -> str:
         """How messages call the command behind a packet."""
@@ -160,7 +185,7 @@ class PacketTemplate:
     def changes(self) -> bool:
         """Whether a launch has to write something of its own, so that two in flight cannot share the arguments."""
         is_bound = len(self.pointers.slots) or len(self.shapes.slots)
-        has_signals = self.signals or self.waits or self.host_calls
+        has_signals = self.signals or self.waits or self.host_calls or self.collectives
         return bool(is_bound or self.transfers or self.indirect or has_signals)
 
     def packets_of(self, commands: Collection[int]) -> NDArray[np.intp]:

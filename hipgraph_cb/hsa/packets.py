@@ -99,12 +99,13 @@ def header_words(kinds: NDArray[np.uint8] | Sequence[int], layer_starts: Sequenc
     return words
 
 
-def show_host(words: NDArray[np.uint32], packet: int) -> None:
-    """Let the host see what is done when a packet completes, and packets behind the next one see what the host does."""
+def show_others(words: NDArray[np.uint32], packet: int, waiting: int) -> None:
+    """Let the host and other devices see what is done when a packet completes, and what is behind the packet `waiting`
+    see what they do."""
     shown = int(words[packet]) & ~(SCOPE_MASK << RELEASE_SHIFT)
     words[packet] = shown | header_word(0, release=SYSTEM_SCOPE)
-    taken = int(words[packet + 1]) & ~(SCOPE_MASK << ACQUIRE_SHIFT)
-    words[packet + 1] = taken | header_word(0, acquire=SYSTEM_SCOPE)
+    taken = int(words[waiting]) & ~(SCOPE_MASK << ACQUIRE_SHIFT)
+    words[waiting] = taken | header_word(0, acquire=SYSTEM_SCOPE)
 
 
 def describe(words: NDArray[np.uint32]) -> list[str]:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -12,7 +13,9 @@ from hipgraph_cb.backend.imported import check_bound
 from hipgraph_cb.backend.lifetime import RetiredHandles, Superseded, forget_done
 from hipgraph_cb.backend.modes import check_mode
 from hipgraph_cb.backend.program import BackendProgram, LaunchNeeds
+from hipgraph_cb.backend.resources import own
 from hipgraph_cb.errors import HipGraphError, UnimplementedError
+from hipgraph_cb.hsa.channel import HsaRank, LaunchMeetings, check_reachable
 from hipgraph_cb.hsa.event import EventSignals, HsaEvent
 from hipgraph_cb.hsa.executable import HsaExecutable
 from hipgraph_cb.hsa.host_calls import LaunchCalls, PendingCall
@@ -22,7 +25,8 @@ from hipgraph_cb.hsa.memory import HostMemory, HsaBuffer
 from hipgraph_cb.hsa.partly_off import PartlyOff, words_without
 from hipgraph_cb.hsa.queue import HsaQueue
 from hipgraph_cb.hsa.timing import PacketTimer
-from hipgraph_cb.recording.commands import Dispatch
+from hipgraph_cb.recording.binding_table import part_of
+from hipgraph_cb.recording.commands import Dispatch, Location, SlotRange
 from hipgraph_cb.recording.launch_options import options_in
 from hipgraph_cb.recording.profile import Span
 
@@ -94,11 +98,16 @@ class HsaProgram(BackendProgram[HsaQueue, "PacketNeeds", HsaEvent]):
             signals = EventSignals(self._device.api, instance.template, self._events.events)
             signals.write(instance)
             calls = self._calls_of_launch(instance)
-            packets, words = self._needs.prepared.switched(instance, "graph")
-            timer = PacketTimer(self._device.api, self._device.agent, packets)
+            with self._meetings(instance) as meetings:
+                packets, words = self._needs.prepared.switched(instance, "graph")
+                timer = PacketTimer(self._device.api, self._device.agent, packets)
             try:
-                ticket = self._launch(queue, timer, words, signals.completed, calls.pending)
+                with meetings.withdrawn_on_error():
+                    completed = [*signals.completed, *meetings.signals]
+                    ticket = self._launch(queue, timer, words, completed, calls.pending)
                 instance.in_use = queue, ticket
+                if meetings.handles:
+                    self._device.backlog.retire(RetiredHandles({queue: ticket}, meetings.handles))
                 signals.note()
                 self._events.note()
                 queue.wait(self._device.timeout)
@@ -124,12 +133,22 @@ class HsaProgram(BackendProgram[HsaQueue, "PacketNeeds", HsaEvent]):
         signals.write(instance)
         calls = self._calls_of_launch(instance)
         packets, words = self._needs.prepared.switched(instance, mode)
-        ticket = self._launch(queue, packets, words, signals.completed, calls.pending)
+        with self._meetings(instance) as meetings:
+            completed = [*signals.completed, *meetings.signals]
+            ticket = self._launch(queue, packets, words, completed, calls.pending)
         instance.in_use = queue, ticket
         signals.note()
-        handles = [*signals.handles, *calls.handles]
+        handles = [*signals.handles, *calls.handles, *meetings.handles]
         if handles:
             self._device.backlog.retire(RetiredHandles({queue: ticket}, handles))
+
+    @contextmanager
+    def _meetings(self, instance: Instance) -> Iterator[LaunchMeetings]:
+        """Come to the operations between ranks that a launch has; where it is not enqueued, take that back."""
+        meetings = LaunchMeetings(instance.template, self._ranks, self._end)
+        with meetings.withdrawn_on_error():
+            meetings.write(instance)
+            yield meetings
 
     def _calls_of_launch(self, instance: Instance) -> LaunchCalls:
         """The host calls of the next launch, which the packets of an instance name from now on."""
@@ -171,6 +190,7 @@ class HsaProgram(BackendProgram[HsaQueue, "PacketNeeds", HsaEvent]):
         recording, device = self._recording, self._device
         _refuse_cooperative(recording)
         self._resources.handles.append(device.held_blits())
+        self._ranks = self._held_ranks()
         room = payload_room(recording)
         host_memory = partial(
             HostMemory, device.api, device.agent, self._work
@@ -183,6 +203,7 @@ class HsaProgram(BackendProgram[HsaQueue, "PacketNeeds", HsaEvent]):
                     addresses=self._resources.addresses,
                     kernel=self._kernel,
                     blit_kernel=device.blits.kernel,
+                    rank=self._ranks.__getitem__,
                     most_lanes=device.blits.most_lanes,
                     payload=0 if payload is None else payload.address,
                     host_bytes=np.zeros(0, np.uint8) if payload is None else payload.bytes,
@@ -227,6 +248,21 @@ class HsaProgram(BackendProgram[HsaQueue, "PacketNeeds", HsaEvent]):
         before, needs.bound_handles = needs.bound_handles, handles
         if before:
             self._device.backlog.retire(RetiredHandles(dict(needs.tickets), before))
+
+    def _held_ranks(self) -> dict[int, HsaRank]:
+        """The ranks of channels, by resource id."""
+        ranks: dict[int, HsaRank] = {}
+        for entry in self._recording.resources.channels.values():
+            rank = own(self._resources.objects[entry.id], HsaRank, self._device, "rank", entry)
+            self._resources.handles.append(rank.held("program"))
+            ranks[entry.id] = rank
+        return ranks
+
+    def _end(self, place: Location, where: str) -> int:
+        """The address of memory that other ranks read or write."""
+        bound = part_of(self._table, place).buffer if isinstance(place, SlotRange) else None
+        check_reachable(self._resources.objects.get(place[0]) if bound is None else bound, where)
+        return self._resources.place(place, self._table)[0]
 
     def _kernel(self, executable: int, export: str) -> KernelCode:
         code: KernelCode = self._resources.executables[executable].kernel(export)

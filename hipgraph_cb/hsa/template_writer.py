@@ -10,6 +10,7 @@ import numpy as np
 
 from hipgraph_cb.abi.hsa.aql import AGENT_SCOPE, BARRIER_AND, INVALID, KERNEL_DISPATCH
 from hipgraph_cb.hsa.packet_template import (
+    CollectivePackets,
     EventPacket,
     HostCallPackets,
     IndirectPacket,
@@ -26,7 +27,7 @@ from hipgraph_cb.hsa.packets import (
     FIRST_DEPENDENCY,
     header_word,
     header_words,
-    show_host,
+    show_others,
 )
 
 if TYPE_CHECKING:
@@ -87,6 +88,7 @@ class TemplateWriter:
         self._signals: list[EventPacket] = []
         self._waits: list[EventPacket] = []
         self._host_calls: list[HostCallPackets] = []
+        self._collectives: list[CollectivePackets] = []
 
     def barrier(self) -> None:
         """Whatever comes next waits for all that is there. It costs nothing where nothing comes next."""
@@ -171,6 +173,15 @@ class TemplateWriter:
         self._add(BARRIER_AND, NOTHING, scope, command)
         self._add(BARRIER_AND, NOTHING, scope, command)
 
+    def marker(self, scope: NestedScope, command: int) -> int:
+        """Add a barrier packet without signals; returns its position."""
+        self._add(BARRIER_AND, NOTHING, scope, command)
+        return self.packet_count - 1
+
+    def collective(self, packets: CollectivePackets) -> None:
+        """Note which packets an operation between ranks has."""
+        self._collectives.append(packets)
+
     def template(self) -> PacketTemplate:
         """All of it. A recording without packets has no header words either."""
         starts = [0, *(start for start in self._layer_starts if 0 < start < self.packet_count)]
@@ -183,9 +194,12 @@ class TemplateWriter:
         count = self.packet_count
         kinds = np.concatenate(self._kinds) if count else np.zeros(0, np.uint8)
         words, words_in_order = (header_words(kinds, each) for each in (starts, range(count)))
-        for call in self._host_calls:
+        shown = [(call.packet, call.packet + 1) for call in self._host_calls]
+        for meeting in self._collectives:
+            shown += [(meeting.arrive, meeting.wait), (meeting.finish, meeting.leave)]
+        for packet, waiting in shown:
             for each in (words, words_in_order):
-                show_host(each, call.packet)
+                show_others(each, packet, waiting)
         for indirect, header in self._indirect:
             HEADER.pack_into(self.kernargs, header, int(words[indirect.packet]) | ACQUIRE_AGENT)
             words[indirect.packet] = words_in_order[indirect.packet] = BODY
@@ -208,6 +222,7 @@ class TemplateWriter:
             waits=tuple(self._waits),
             has_end=has_end,
             host_calls=tuple(self._host_calls),
+            collectives=tuple(self._collectives),
         )
 
     def _needs_end(self, last_layer: int) -> bool:

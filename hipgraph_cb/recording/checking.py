@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     from hipgraph_cb.code_object.limits import DeviceLimits
     from hipgraph_cb.code_object.verify import VerifiedExport
     from hipgraph_cb.recording.recording import Recording
-    from hipgraph_cb.recording.resources import ResourceTable
+    from hipgraph_cb.recording.resources import ChannelEntry, ResourceTable
 
 MOST_COMMANDS = 1 << 22
 """Commands that a recording may run, nested ones counted as often as they run: a backend makes a node for each."""
@@ -247,6 +247,13 @@ class CommandChecker:
         """Refuse what is no function."""
         if command.function not in self._resources.functions:
             raise _unknown("function", command.function)
+
+    def channel(self, resource: int) -> ChannelEntry:
+        """The rank with an id; refuses what is none."""
+        entry = self._resources.channels.get(resource)
+        if entry is None:
+            raise _unknown("channel", resource)
+        return entry
 
     def check_event(self, command: SignalEvent | ResetEvent) -> None:
         """Refuse what is no event; note what becomes of it."""

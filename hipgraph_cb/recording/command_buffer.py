@@ -17,6 +17,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 
 from hipgraph_cb.errors import FailedPreconditionError, HipGraphError, InvalidArgumentError, OutOfRangeError
+from hipgraph_cb.recording.collective_verbs import CollectiveVerbs
 from hipgraph_cb.recording.command_table import CommandTable
 from hipgraph_cb.recording.commands import Command, ExecuteCommands
 from hipgraph_cb.recording.dispatches import DispatchMaker
@@ -58,7 +59,7 @@ else:  # a default is for type checkers; `typing` has it from Python 3.13 on
     ProgramType = TypeVar("ProgramType")
 
 
-class CommandBuffer(EventVerbs, RowVerbs, HostVerbs, Generic[ProgramType]):
+class CommandBuffer(EventVerbs, RowVerbs, HostVerbs, CollectiveVerbs, Generic[ProgramType]):
     """Records fills, updates, copies and dispatches, and barriers between them.
 
     Commands between two barriers may run in any order. Offsets and lengths are bytes. Host data is copied at the

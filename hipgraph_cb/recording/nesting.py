@@ -138,7 +138,7 @@ def _adopt(resources: ResourceBuilder, nested: Recording) -> Recording:
     """The nested recording with ids of the outer table, which gets an entry for everything that it uses."""
     table = nested.resources
     ids: dict[int, int] = {}
-    for key in sorted({*table.buffers, *table.executables, *table.events, *table.functions}):
+    for key in sorted({*table.buffers, *table.executables, *table.events, *table.functions, *table.channels}):
         entry = table.buffers.get(key)
         if entry is not None and is_transient(entry):
             place = resources.locate(resources.transient(entry.size, entry.label, entry.device), "a transient buffer")
@@ -164,6 +164,8 @@ def _collect(resources: ResourceBuilder, key: int, live: Any, nested: Recording)
             return resources.executable(live)
         if key in nested.resources.functions:
             return resources.function(live)
+        if key in nested.resources.channels:
+            return resources.channel(live).id
         return resources.event(live)
     except HipGraphError as error:
         name = "the nested recording" if nested.label is None else f"the nested recording {nested.label!r}"

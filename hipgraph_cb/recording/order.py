@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection
 from typing import TYPE_CHECKING
 
-from hipgraph_cb.recording.commands import Command, ExecuteCommands, ResetEvent, SignalEvent, WaitEvents
+from hipgraph_cb.recording.commands import Collectives, Command, ExecuteCommands, ResetEvent, SignalEvent, WaitEvents
 
 if TYPE_CHECKING:
     from hipgraph_cb.recording.dependencies import Dependencies
@@ -87,6 +87,25 @@ class Order:
         return waits
 
 
+class _Collectives:
+    """The order of the operations over each channel, which has to be the same on every rank."""
+
+    def __init__(self, recording: Recording) -> None:
+        self._recordings = recording.resources.recordings
+        self._last: dict[int, int] = {}
+
+    def before(self, command: Command, index: int) -> set[int]:
+        """The commands with the operations before those of a command, which is the next one."""
+        channels: Collection[int] = ()
+        if isinstance(command, Collectives):
+            channels = (command.channel,)
+        elif isinstance(command, ExecuteCommands):
+            channels = self._recordings[command.recording].recording.resources.channels
+        found = {self._last[channel] for channel in channels if channel in self._last}
+        self._last.update(dict.fromkeys(channels, index))
+        return found
+
+
 def dependencies_of(recording: Recording, conflicts_of: Callable[[int, bool], Collection[int]] | None) -> Dependencies:
     """For each command the earlier commands it waits for.
 
@@ -97,12 +116,15 @@ def dependencies_of(recording: Recording, conflicts_of: Callable[[int, bool], Co
     order = Order()
     starts = frozenset(recording.layer_starts[1:])
     recordings = recording.resources.recordings
+    collectives = _Collectives(recording)
     result = []
     for index, command in enumerate(recording):
         is_behind_barrier = index in starts
         if is_behind_barrier:
             order.barrier()
         conflicts = () if conflicts_of is None else conflicts_of(index, is_behind_barrier)
+        if recording.resources.channels:
+            conflicts = {*conflicts, *collectives.before(command, index)}
         if isinstance(command, ExecuteCommands):
             use = recordings[command.recording].recording._event_use
             result.append(order.enter(command, use.awaited, conflicts))

@@ -216,6 +216,7 @@ class Recording(Sequence[Command]):
             (len(self.resources.events), "event"),
             (len(self.resources.recordings), "nested recording"),
             (len(self.resources.functions), "function"),
+            (len(self.resources.channels), "channel"),
         )
         counts += [each for each in further if each[0]]
         listing = ", ".join(f"{count} {word}{'' if count == 1 else 's'}" for count, word in counts)

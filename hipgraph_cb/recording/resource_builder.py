@@ -12,6 +12,7 @@ from hipgraph_cb.recording.resources import (
     HOST,
     TRANSIENT,
     BufferEntry,
+    ChannelEntry,
     Entry,
     EventEntry,
     ExecutableEntry,
@@ -134,6 +135,7 @@ class ResourceBuilder(dict["object | None", int]):
             **resources.events,
             **resources.recordings,
             **resources.functions,
+            **resources.channels,
         }
         for number in range(max(known, default=-1) + 1):
             entry, value = known.get(number), objects.get(number)
@@ -225,6 +227,7 @@ class ResourceBuilder(dict["object | None", int]):
             events=chosen[EventEntry],
             recordings=chosen[RecordingEntry],
             functions=chosen[FunctionEntry],
+            channels=chosen[ChannelEntry],
         )
 
     def name(self, resource: int) -> str:
@@ -403,6 +406,23 @@ class ResourceBuilder(dict["object | None", int]):
         self._add(entry, function)
         return entry.id
 
+    def channel(self, value: Any) -> ChannelEntry:
+        """The entry of a rank; of a channel, of the rank on the device that everything belongs to."""
+        rank = value.on(self.owner) if getattr(value, "kind", None) == "channel" else value
+        known = self.ids.get(id(rank))
+        if known is not None and isinstance(self.entries[known], ChannelEntry):
+            return self.entries[known]  # type: ignore[return-value]
+        if getattr(rank, "kind", None) != "rank":
+            raise InvalidArgumentError(
+                "collective: not a channel",
+                found=f"{_short(value)} ({type(value).__name__})",
+                allowed="device_group.channel(), or one of its ranks",
+            )
+        entry = ChannelEntry(len(self.entries), rank.label, rank.number, rank.size)
+        self._check(entry, "rank", rank)
+        self._add(entry, rank)
+        return entry
+
     def recording(self, recording: Recording, make: Callable[[Recording], Recording]) -> RecordingEntry:
         """The entry of a nested recording; `make` gives it the ids of this table, which collects what it uses."""
         known = self.ids.get(id(recording))
@@ -418,7 +438,7 @@ class ResourceBuilder(dict["object | None", int]):
         entry = self.entries[resource]
         return entry.recording if isinstance(entry, RecordingEntry) else None
 
-    def _check(self, entry: BufferEntry | ExecutableEntry | EventEntry, kind: str, value: Any) -> None:
+    def _check(self, entry: BufferEntry | ExecutableEntry | EventEntry | ChannelEntry, kind: str, value: Any) -> None:
         owner = self.owner
         device = getattr(value, "device", owner)
         if getattr(value, "closed", False) or (owner is not None and device is not owner):

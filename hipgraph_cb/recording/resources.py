@@ -111,6 +111,19 @@ class EventLike(Protocol):
     def label(self) -> str | None: ...
 
 
+class RankLike(Protocol):
+    """One rank of a channel; `kind` is "rank", `number` its own of `size` ranks."""
+
+    @property
+    def kind(self) -> str: ...
+    @property
+    def label(self) -> str | None: ...
+    @property
+    def number(self) -> int: ...
+    @property
+    def size(self) -> int: ...
+
+
 DEVICE, HOST, TRANSIENT = "device", "host", "transient"
 """Where the memory of a buffer is: on the device, page-locked on the host, or in what a program has for itself."""
 
@@ -181,6 +194,21 @@ class FunctionEntry(NamedTuple):
         return f"function {self.id}" if self.label is None else f"function `{visible(self.label)}`"
 
 
+class ChannelEntry(NamedTuple):
+    """One rank of a channel as the commands know it."""
+
+    id: int
+    label: str | None
+    rank: int
+    ranks: int
+
+    @property
+    def name(self) -> str:
+        """For messages and exports."""
+        name = f"channel {self.id}" if self.label is None else f"channel `{visible(self.label)}`"
+        return f"{name}, rank {self.rank} of {self.ranks}"
+
+
 class RecordingEntry(NamedTuple):
     """A nested recording. Its commands use the ids of the table that this entry stands in."""
 
@@ -194,9 +222,9 @@ class RecordingEntry(NamedTuple):
         return f"recording {self.id}" if self.label is None else f"`{visible(self.label)}`"
 
 
-BoundEntry = BufferEntry | ExecutableEntry | EventEntry | FunctionEntry
+BoundEntry = BufferEntry | ExecutableEntry | EventEntry | FunctionEntry | ChannelEntry
 """What an object of a recording may be bound to."""
-Entry = BufferEntry | ExecutableEntry | EventEntry | RecordingEntry | FunctionEntry
+Entry = BufferEntry | ExecutableEntry | EventEntry | RecordingEntry | FunctionEntry | ChannelEntry
 
 
 @dataclass(frozen=True, eq=False)
@@ -212,6 +240,7 @@ class ResourceTable:
         events: id -> facts.
         recordings: id -> a nested recording. What it uses stands in this table too.
         functions: id -> facts.
+        channels: id -> facts.
     """
 
     buffers: Mapping[int, BufferEntry] = field(default_factory=dict)
@@ -220,9 +249,10 @@ class ResourceTable:
     events: Mapping[int, EventEntry] = field(default_factory=dict)
     recordings: Mapping[int, RecordingEntry] = field(default_factory=dict)
     functions: Mapping[int, FunctionEntry] = field(default_factory=dict)
+    channels: Mapping[int, ChannelEntry] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        for name in ("buffers", "executables", "bound", "events", "recordings", "functions"):
+        for name in ("buffers", "executables", "bound", "events", "recordings", "functions", "channels"):
             object.__setattr__(self, name, MappingProxyType(dict(getattr(self, name))))
 
     def facts(self) -> tuple[object, ...]:
@@ -233,6 +263,7 @@ class ResourceTable:
             tuple(sorted((entry.id, entry.device) for entry in self.events.values())),
             tuple((key, self.recordings[key].recording._content) for key in sorted(self.recordings)),
             tuple(sorted(self.functions)),
+            tuple(sorted((entry.id, entry.rank, entry.ranks) for entry in self.channels.values())),
         )
 
     @cached_property
@@ -266,6 +297,8 @@ class ResourceTable:
             _check_event(event, _present(objects, event))
         for function in self.functions.values():
             _check_function(function, _present(objects, function))
+        for channel in self.channels.values():
+            _check_rank(channel, _present(objects, channel))
         return objects
 
     def __getitem__(self, key: int | str) -> Any:
@@ -285,7 +318,8 @@ class ResourceTable:
         return value
 
     def _entry(self, id: int) -> BoundEntry:
-        return self.buffers.get(id) or self.executables.get(id) or self.events.get(id) or self.functions[id]
+        first: BoundEntry | None = self.buffers.get(id) or self.executables.get(id) or self.events.get(id)
+        return first or self.functions.get(id) or self.channels[id]
 
     def find(self, key: int | str) -> int:
         """The id of the resource with this id or label.
@@ -297,7 +331,7 @@ class ResourceTable:
         entries: list[BoundEntry] = []
         entries.extend(self.buffers.values())
         entries.extend(self.executables.values())
-        entries.extend([*self.events.values(), *self.functions.values()])
+        entries.extend([*self.events.values(), *self.functions.values(), *self.channels.values()])
         found = [entry.id for entry in entries if key == (entry.label if isinstance(key, str) else entry.id)]
         if len(found) > 1:
             raise InvalidArgumentError(
@@ -359,6 +393,16 @@ def _check_event(entry: EventEntry, value: Any) -> None:
             f"resource {entry.id} of the recording, {entry.name}, is an event",
             found=type(value).__name__,
             allowed="an Event",
+        )
+
+
+def _check_rank(entry: ChannelEntry, value: Any) -> None:
+    facts = (getattr(value, "kind", None), getattr(value, "number", None), getattr(value, "size", None))
+    if facts != ("rank", entry.rank, entry.ranks):
+        raise InvalidArgumentError(
+            f"resource {entry.id} of the recording, {entry.name}, is a rank of a channel",
+            found=f"rank {facts[1]} of {facts[2]}" if facts[0] == "rank" else type(value).__name__,
+            allowed=f"rank {entry.rank} of a channel of {entry.ranks}",
         )
 
 

@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from hipgraph_cb.recording.command_buffer import CommandBuffer
     from hipgraph_cb.recording.dependencies import JoinPolicy
     from hipgraph_cb.recording.recording import Recording
+    from hipgraph_cb.runtime.channel import Rank
     from hipgraph_cb.runtime.event import Event
     from hipgraph_cb.runtime.executable import Export
     from hipgraph_cb.runtime.launch import Launch
@@ -366,6 +367,10 @@ class Device(ArrayCreation):
 
     def _join(self, others: Sequence[Device]) -> None:
         """Become a member of a group with these devices, which are of the same backend."""
+
+    def _connect(self, devices: Sequence[Any], label: str | None) -> Sequence[Rank]:
+        """A rank on each of some devices of this backend, of which this is the first."""
+        raise UnimplementedError(f"channel: the {self.backend} backend has no collectives")
 
     @abstractmethod
     def synchronize(self, timeout: float | None = None) -> None:

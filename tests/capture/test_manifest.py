@@ -26,7 +26,7 @@ from hipgraph_cb.errors import (
     UnimplementedError,
 )
 from hipgraph_cb.recording.command_buffer import CommandBuffer
-from hipgraph_cb.recording.commands import Command, Copy2D, Dispatch, Fill2D, HostCall, Range
+from hipgraph_cb.recording.commands import Collectives, Command, Copy2D, Dispatch, Fill2D, HostCall, Range
 from hipgraph_cb.recording.commands.types import TYPES
 
 
@@ -80,7 +80,7 @@ def test_version_1_has_neither_options_nor_commands_that_came_later():
         if type(command) is Dispatch:
             del row["numbers"]
             row["priority"] = 1
-        if type(command) in (Dispatch, Copy2D, Fill2D, HostCall):
+        if type(command) in (Dispatch, Copy2D, Fill2D, HostCall, Collectives):
             with pytest.raises(InvalidArgumentError):
                 read_command(row, blobs, 1)
 

@@ -21,7 +21,7 @@ def nodes_of(graph):
 
 @pytest.mark.parametrize("seed", SEEDS)
 def test_dot_mermaid_json_and_html_have_a_node_for_every_command(seed):
-    recording = Writer(seed, NoDevice, conformance(), (*EVERYTHING, "call")).recording()
+    recording = Writer(seed, NoDevice, conformance(), (*EVERYTHING, "call", "collective")).recording()
     wanted = {f"c{index}" for index in range(len(recording))}
     (graph,) = pydot.graph_from_dot_data(recording.to_dot())
     assert nodes_of(graph) == wanted

@@ -28,3 +28,36 @@ def group(backend):
 def code():
     """The path of the conformance suite's code object for a processor."""
     return lambda processor: KERNELS / f"conformance.{processor}.hsaco"
+
+
+@pytest.fixture(scope="session")
+def groups():
+    """A group of every device for each backend, opened once."""
+    opened = {}
+
+    def get(backend):
+        if backend not in opened:
+            opened[backend] = open_devices(backend)
+        return opened[backend]
+
+    yield get
+    for group in opened.values():
+        group.close()
+
+
+@pytest.fixture(scope="session")
+def known_channels():
+    return {}
+
+
+@pytest.fixture
+def channels(backend, groups, known_channels):
+    """A channel of so many ranks, of devices of several targets."""
+
+    def get(ranks):
+        key = backend, ranks
+        if key not in known_channels:
+            known_channels[key] = groups(backend).channel(list(range(ranks)), label=f"channel of {ranks}")
+        return known_channels[key]
+
+    return get

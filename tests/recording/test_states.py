@@ -4,7 +4,7 @@ import threading
 import weakref
 
 import pytest
-from support.fakes import FakeBuffer, FakeEvent, FakeProgram, saxpy
+from support.fakes import FakeBuffer, FakeEvent, FakeProgram, FakeRank, saxpy
 
 from hipgraph_cb.errors import FailedPreconditionError, HipGraphError, OutOfRangeError
 from hipgraph_cb.recording.command_buffer import CommandBuffer, State
@@ -22,6 +22,8 @@ VERBS = (
     "dispatch_indirect",
     "execute_commands",
     "host_call",
+    "collective",
+    "collective_group",
     "signal_event",
     "reset_event",
     "wait_events",
@@ -48,6 +50,8 @@ def verbs(cb):
         "dispatch_indirect": lambda: cb.dispatch_indirect(saxpy(), x, 64, args=[y, x, 1.0, 1]),
         "execute_commands": lambda: cb.execute_commands(Recording([])),
         "host_call": lambda: cb.host_call(print),
+        "collective": lambda: cb.collective("all_reduce", FakeRank(), x, y, type="f32"),
+        "collective_group": lambda: cb.collective_group(FakeRank(), []),
         "signal_event": lambda: cb.signal_event(FakeEvent()),
         "reset_event": lambda: cb.reset_event(FakeEvent()),
         "wait_events": lambda: cb.wait_events([FakeEvent()]),
@@ -236,6 +240,7 @@ def test_a_refused_call_holds_nothing_of_its_arguments(validate):
         lambda stranger: cb.dispatch_indirect(saxpy(), stranger, 64, args=[None]),
         lambda stranger: cb.push_descriptor_set(9, [stranger]),
         lambda stranger: cb.host_call(print, reads=[stranger, None]),
+        lambda stranger: cb.collective("all_reduce", FakeRank(), stranger, None, type="f32"),
     ):
         stranger = FakeBuffer(64)
         alive = weakref.ref(stranger)

@@ -7,7 +7,7 @@ import json
 import zipfile
 
 import numpy as np
-from support.fakes import FakeBuffer, FakeEvent, FakeExecutable
+from support.fakes import FakeBuffer, FakeEvent, FakeExecutable, FakeRank
 from support.kernels import verified
 
 from hipgraph_cb import Slot
@@ -47,6 +47,10 @@ def everything(version=2):
             cb.copy_buffer_2d(x, y, width=3, height=2, source_pitch=16, target_pitch=9)
             cb.fill_buffer_2d(z, 5, width=8, height=2, pitch=12)
             cb.host_call(print, reads=[x], label="call")
+            rank = FakeRank("ring")
+            cb.collective("all_gather", rank, x.view(0, 32), y.view(64, 64), type=np.float16, label="gather")
+            exchange = {"op": "receive", "target": Slot(0, 16), "type": "bf16", "peer": 0, "count": 3}
+            cb.collective_group(rank, [{"op": "send", "source": z, "type": "u64", "peer": 0}, exchange])
     return cb.recording
 
 

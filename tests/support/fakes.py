@@ -53,6 +53,18 @@ class FakeEvent:
     kind: ClassVar[str] = "event"
 
 
+@dataclass(eq=False)
+class FakeRank:
+    """Rank 1 of 2, unless it is said otherwise."""
+
+    label: str | None = None
+    number: int = 1
+    size: int = 2
+    device: Any = None
+    closed: bool = False
+    kind: ClassVar[str] = "rank"
+
+
 @dataclass(frozen=True)
 class FakeKind:
     name: str

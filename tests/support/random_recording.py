@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 
 import numpy as np
-from support.fakes import FakeBuffer, FakeEvent
+from support.fakes import FakeBuffer, FakeEvent, FakeRank
 
 from hipgraph_cb import Slot
 from hipgraph_cb.recording.command_buffer import CommandBuffer
@@ -57,6 +57,7 @@ class Writer:
         self.buffers = [*(device.allocate(SIZE, label) for label in labels), device.host_buffer(SIZE, "z")]
         labels = ("ready", None) if "signal" in kinds else ()
         self.events = [device.event(label) for label in labels]
+        self.rank = FakeRank()
         self.with_slots = self.random.random() < 0.5
         self.inferred = not self.with_slots and self.random.random() < 0.3
 
@@ -145,6 +146,13 @@ class Writer:
         """Of a function of the host; not among what files and replays are tried with, for it needs a function."""
         (source,) = self.take(1)
         self.cb.host_call(print, reads=[self.part(source, 16)], label=label)
+
+    def collective(self, label):
+        """Between ranks; not among what is replayed, for the other rank would have to take part."""
+        source, target = self.take(2)
+        op = self.random.choice(["all_reduce", "all_to_all", "broadcast"])
+        source, target = self.part(source, 32), self.part(target, 32)
+        self.cb.collective(op, self.rank, source, target, type=self.random.choice(["u8", "f32", "i64"]), label=label)
 
     def scale(self, label):
         source, target = (self.part(place, 16) for place in self.take(2))

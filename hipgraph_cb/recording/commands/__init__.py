@@ -6,6 +6,7 @@ A command names memory as `(resource id, offset, length)` or as a slot of the bi
 
 from __future__ import annotations
 
+from hipgraph_cb.recording.commands.collectives import Collectives, Operation
 from hipgraph_cb.recording.commands.copy import Copy
 from hipgraph_cb.recording.commands.copy_2d import Copy2D
 from hipgraph_cb.recording.commands.dispatch import Dispatch, DispatchIndirect, KernelLaunch
@@ -39,6 +40,7 @@ Command = (
     | DispatchIndirect
     | ExecuteCommands
     | HostCall
+    | Collectives
     | SignalEvent
     | ResetEvent
     | WaitEvents
@@ -52,6 +54,7 @@ def content(command: Command) -> tuple[object, ...]:
 
 __all__ = [
     "Access",
+    "Collectives",
     "Command",
     "Constant",
     "Copy",
@@ -66,6 +69,7 @@ __all__ = [
     "KernelLaunch",
     "Location",
     "Number",
+    "Operation",
     "Place",
     "Pointers",
     "Range",

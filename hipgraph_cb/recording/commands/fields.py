@@ -179,6 +179,30 @@ class _Accesses(Field):
         return [{**place_as_json(place), "reads": reads, "writes": writes} for place, reads, writes in value]
 
 
+class _Operations(Field):
+    """Named tuples, of which `source` and `target` are places or None."""
+
+    def places(self, value: Any) -> tuple[Location, ...]:
+        return tuple([place for each in value for place in (each.source, each.target) if place is not None])
+
+    def with_places(self, value: Any, at: At) -> Any:
+        return tuple(
+            [
+                each._replace(
+                    source=None if each.source is None else at(each.source),
+                    target=None if each.target is None else at(each.target),
+                )
+                for each in value
+            ]
+        )
+
+    def as_json(self, value: Any) -> Any:
+        return [
+            {**each._asdict(), "source": binding_as_json(each.source), "target": binding_as_json(each.target)}
+            for each in value
+        ]
+
+
 class _Resource(Field):
     def with_ids(self, value: Any, ids: Ids) -> Any:
         return ids[value]
@@ -226,6 +250,10 @@ EVENT = _Resource("event")
 EVENTS = _Resources("events")
 FUNCTION = _Resource("function")
 """A function of the host."""
+CHANNEL = _Resource("channel")
+"""A rank of a channel."""
+OPERATIONS = _Operations("operations")
+"""What a rank does of operations between several."""
 
 
 def renamed_place(place: Place, ids: Ids) -> Place:

@@ -1,7 +1,8 @@
 """The code of a kernel as basic blocks of closures, compiled when execution first gets there.
 
 A program depends on the bytes of a code segment, the target and the MODE register, and on nothing of a launch:
-addresses are offsets from the start of the segment. So one program serves every copy of the same code.
+addresses are offsets from the start of the segment. So one program serves every copy of the same code, on every device:
+its blocks are found without a lock, and made under one.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from __future__ import annotations
 import bisect
 import hashlib
 import re
+import threading
 from collections import OrderedDict
 from typing import TYPE_CHECKING
 
@@ -67,6 +69,7 @@ class Program:
         self.blocks: dict[int, Block] = {}
         self._compiled: dict[int, tuple[Instruction, Step | ControlFlow | None]] = {}
         self._leaders: list[int] = []  # sorted offsets where some branch goes
+        self._compiling = threading.RLock()
 
     def under(self, mode: int) -> Program:
         """The same code under another MODE register."""
@@ -80,7 +83,10 @@ class Program:
         """
         block = self.blocks.get(start)
         if block is None:
-            block = self.blocks[start] = self._build(start)
+            with self._compiling:
+                block = self.blocks.get(start)
+                if block is None:
+                    block = self.blocks[start] = self._build(start)
         return block
 
     def _build(self, start: int) -> Block:
@@ -238,15 +244,17 @@ def _refusal(instruction: Instruction, description: str) -> Step:
 
 
 _CACHE: OrderedDict[tuple[bytes, CompileContext, type[Program]], Program] = OrderedDict()
+_LOCK = threading.Lock()
 
 
 def program_for(code: bytes, context: CompileContext, kind: type[Program] = Program) -> Program:
     """The program of `code`; equal code in an equal context gives the same program of a kind."""
     key = (hashlib.sha256(code).digest(), context, kind)
-    program = _CACHE.get(key)
-    if program is None:
-        program = _CACHE[key] = kind(code, context)
-    _CACHE.move_to_end(key)
-    while len(_CACHE) > CACHE_SIZE:
-        _CACHE.popitem(last=False)
-    return program
+    with _LOCK:
+        program = _CACHE.get(key)
+        if program is None:
+            program = _CACHE[key] = kind(code, context)
+        _CACHE.move_to_end(key)
+        while len(_CACHE) > CACHE_SIZE:
+            _CACHE.popitem(last=False)
+        return program

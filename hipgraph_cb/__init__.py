@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from hipgraph_cb.errors import NotFoundError as NotFoundError
     from hipgraph_cb.errors import OutOfRangeError as OutOfRangeError
     from hipgraph_cb.errors import PermissionDeniedError as PermissionDeniedError
+    from hipgraph_cb.errors import RcclError as RcclError
     from hipgraph_cb.errors import ResourceExhaustedError as ResourceExhaustedError
     from hipgraph_cb.errors import UnavailableError as UnavailableError
     from hipgraph_cb.errors import UnimplementedError as UnimplementedError
@@ -63,6 +64,8 @@ if TYPE_CHECKING:
     from hipgraph_cb.runtime.array import Array as Array
     from hipgraph_cb.runtime.buffer import Buffer as Buffer
     from hipgraph_cb.runtime.buffer import BufferView as BufferView
+    from hipgraph_cb.runtime.channel import Channel as Channel
+    from hipgraph_cb.runtime.channel import Rank as Rank
     from hipgraph_cb.runtime.device import Device as Device
     from hipgraph_cb.runtime.event import Event as Event
     from hipgraph_cb.runtime.executable import Executable as Executable
@@ -79,6 +82,7 @@ _HOMES = {
     "Buffer": "hipgraph_cb.runtime.buffer",
     "BufferView": "hipgraph_cb.runtime.buffer",
     "CancelledError": "hipgraph_cb.errors",
+    "Channel": "hipgraph_cb.runtime.channel",
     "CheckFailedError": "hipgraph_cb.errors",
     "CommandBuffer": "hipgraph_cb.recording.command_buffer",
     "CompileError": "hipgraph_cb.errors",
@@ -119,6 +123,8 @@ _HOMES = {
     "Program": "hipgraph_cb.runtime.program",
     "ProgramCommand": "hipgraph_cb.runtime.program_command",
     "Recording": "hipgraph_cb.recording.recording",
+    "Rank": "hipgraph_cb.runtime.channel",
+    "RcclError": "hipgraph_cb.errors",
     "ResourceExhaustedError": "hipgraph_cb.errors",
     "Slot": "hipgraph_cb.recording.resources",
     "Stage": "hipgraph_cb.recording.stages",
@@ -142,6 +148,7 @@ __all__ = [
     "Buffer",
     "BufferView",
     "CancelledError",
+    "Channel",
     "CheckFailedError",
     "CommandBuffer",
     "CompileError",
@@ -181,6 +188,8 @@ __all__ = [
     "Profile",
     "Program",
     "ProgramCommand",
+    "Rank",
+    "RcclError",
     "Recording",
     "ResourceExhaustedError",
     "Slot",

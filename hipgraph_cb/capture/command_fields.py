@@ -72,7 +72,8 @@ def _compared_fields(recording: Recording, command: Command) -> Iterator[Compare
         elif field.name == "function":
             yield ComparedField("function", None, value, resources.functions[value].name)
         elif field.name == "channel":
-            yield ComparedField("channel", None, value, resources.channels[value].name)
+            entry = resources.channels[value]
+            yield ComparedField("channel", (entry.rank, entry.ranks), value, entry.name)
         elif field.name == "operations":
             yield from _operations(recording, value)
         elif field.name == "accesses":

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ctypes
 import threading
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -15,6 +15,7 @@ from hipgraph_cb.collectives.operations import RECEIVE, SEND
 from hipgraph_cb.errors import HipGraphError
 from hipgraph_cb.hip.api import bindings, pointer_to
 from hipgraph_cb.hip.dependencies import DependencyArray
+from hipgraph_cb.hip.queue import Queue
 from hipgraph_cb.hip.rccl import RcclApi, call_of
 from hipgraph_cb.recording.commands import Operation
 from hipgraph_cb.recording.commands.places import Range
@@ -39,24 +40,31 @@ class HipRank(Rank):
         self._rccl = rccl
         self._native = native
         self._lock = threading.Lock()
-        self._communicator: Handle | None = Handle(rccl, native, "ncclCommDestroy")
+        self._communicator: Handle | None = None
         self._stream: Handle | None = None
-        self._capturing: Any = None
 
     @property
     def device(self) -> HipDevice:
         return self._device
 
-    def held(self, action: str) -> list[Handle]:
+    def own(self) -> None:
+        """From now on the communicator goes with the rank and its programs."""
+        self._communicator = Handle(self._rccl, self._native, "ncclCommDestroy")
+
+    def stream(self) -> Handle:
+        """A stream for captures and for nothing else."""
+        handle, self._stream = self._stream, None
+        if handle is None:
+            native = self._device.api.call("hipStreamCreateWithFlags", STREAM_NON_BLOCKING)
+            handle = Handle(self._device.api, native, "hipStreamDestroy")
+        return handle
+
+    def held(self, action: str) -> Handle:
         """What must stay as long as the rank is used. Raises FailedPreconditionError where it is closed."""
-        if self._closed or self._communicator is None:
+        communicator = self._communicator
+        if self._closed or communicator is None:
             raise self._closed_error(action)
-        with self._lock:
-            if self._stream is None:
-                api = self._device.api
-                stream = api.call("hipStreamCreateWithFlags", STREAM_NON_BLOCKING, where=self.describe())
-                self._stream, self._capturing = Handle(api, stream, "hipStreamDestroy"), stream
-        return [self._communicator, self._stream]
+        return communicator
 
     def enqueue(self, operations: Sequence[Operation], place: Place, stream: Any) -> None:
         """Enqueue operations on a stream, several as one group.
@@ -85,25 +93,34 @@ class HipRank(Rank):
         Raises:
             The errors of `enqueue`; HipError.
         """
-        api, stream = self._device.api, self._capturing
-        mode = bindings().hipStreamCaptureMode.hipStreamCaptureModeRelaxed
+        api = self._device.api
         with self._lock:
-            api.call("hipStreamBeginCaptureToGraph", stream, graph, pointer, None, count, mode)
-            try:
-                self.enqueue(operations, place, stream)
-                ends = self._ends(stream)
-            except BaseException:
-                with suppress(HipGraphError):  # what went wrong before is on its way
-                    api.call("hipStreamEndCapture", stream)
-                raise
-            api.call("hipStreamEndCapture", stream)
+            ends = self._capture(graph, pointer, count, operations, place)
         if len(ends) == 1:
             return ends[0]
         array = DependencyArray()
         return int(api.call("hipGraphAddEmptyNode", graph, array.write(ends), len(ends)))
 
+    def _capture(
+        self, graph: Any, pointer: Any, count: int, operations: Sequence[Operation], place: Place
+    ) -> list[int]:
+        """The nodes that whatever is captured next would depend on. A stream whose capture failed is not used again."""
+        api, mode = self._device.api, bindings().hipStreamCaptureMode.hipStreamCaptureModeRelaxed
+        handle = self.stream()
+        stream = handle.native
+        api.call("hipStreamBeginCaptureToGraph", stream, graph, pointer, None, count, mode)
+        try:
+            self.enqueue(operations, place, stream)
+            ends = self._ends(stream)
+        except BaseException:
+            with suppress(HipGraphError):  # what went wrong before is on its way
+                api.call("hipStreamEndCapture", stream)
+            raise
+        api.call("hipStreamEndCapture", stream)
+        self._stream = handle
+        return ends
+
     def _ends(self, stream: Any) -> list[int]:
-        """The nodes that whatever is captured next would depend on."""
         out = ctypes.c_void_p()
         where = pointer_to(ctypes.addressof(out))
         _status, _number, _graph, count = self._device.api.call("hipStreamGetCaptureInfo_v2", stream, where)
@@ -130,32 +147,42 @@ def connect(devices: Sequence[HipDevice], label: str | None) -> list[HipRank]:
         HipRank(device, rccl, native or 0, number, count, label)
         for number, (device, rccl, native) in enumerate(zip(devices, apis, natives, strict=True))
     ]
-    try:
-        _connect_pairs(apis[0], ranks)
-    except BaseException:
-        for rank in ranks:
-            rank.close()
-        raise
+    with ExitStack() as until_then:
+        try:
+            _connect_pairs(apis[0], ranks, until_then)
+        except BaseException:
+            for rccl, native in zip(apis, natives, strict=True):  # else it would be waited for what others did not send
+                rccl.release("ncclCommAbort", native)
+            raise
+    for rank in ranks:
+        rank.own()
     return [rank.device._adopt(rank) for rank in ranks]
 
 
-def _connect_pairs(rccl: RcclApi, ranks: Sequence[HipRank]) -> None:
-    """Send a byte between any two ranks. RCCL connects two at the first send, and waits there for the other one."""
+def _connect_pairs(rccl: RcclApi, ranks: Sequence[HipRank], until_then: ExitStack) -> None:
+    """Send a byte between any two ranks. RCCL connects two at the first send, and waits there for the other one.
+
+    Args:
+        until_then: gets what has to be released when nothing is under way any more.
+    """
     count = len(ranks)
     if count == 1:
         return
-    buffers = [rank.device._allocate(count + 1, "bytes that connect ranks") for rank in ranks]
-    try:
-        with _group(rccl):
-            for rank, buffer in zip(ranks, buffers, strict=True):
-                operations = [each for peer in range(count) if peer != rank.number for each in _exchange(peer)]
-                rank.enqueue(operations, partial(_within, buffer._address), rank.device._queue.native)
-        for rank in ranks:
-            rank.device.api.make_current()
-            rank.device.api.call("hipStreamSynchronize", rank.device._queue.native)
-    finally:
-        for buffer in buffers:
-            buffer.close()
+    queues, buffers = [], []
+    for rank in ranks:
+        rank.device.api.make_current()
+        handle = rank.stream()
+        until_then.callback(handle.release)
+        queues.append(Queue(rank.device.api, handle.native, "the stream that connects ranks"))
+        buffers.append(until_then.enter_context(rank.device._allocate(count + 1, "bytes that connect ranks")))
+    with _group(rccl):
+        for rank, buffer, queue in zip(ranks, buffers, queues, strict=True):
+            operations = [each for peer in range(count) if peer != rank.number for each in _exchange(peer)]
+            rank.enqueue(operations, partial(_within, buffer._address), queue.native)
+    for rank, queue in zip(ranks, queues, strict=True):
+        queue.enqueued, queue.last_work = 1, "bytes between ranks"
+        rank.device.api.make_current()
+        queue.wait(rank.device.timeout)
 
 
 def _within(address: int, place: Location) -> tuple[int, int]:

@@ -84,7 +84,7 @@ class HipProgram(BackendProgram[Queue, "GraphNeeds", HipEvent]):
         self._resources.handles.extend(event.held("program") for event in self._events.events.values())
         for entry in recording.resources.channels.values():
             rank = own(self._resources.objects[entry.id], HipRank, self._device, "rank", entry)
-            self._resources.handles.extend(rank.held("program"))
+            self._resources.handles.append(rank.held("program"))
         self._steps = steps_of(NestedScope(recording))
         self._needs.recording = recording
         self._slots: SlotRecord | None = None

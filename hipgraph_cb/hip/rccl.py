@@ -57,11 +57,14 @@ class RcclApi:
 
     Args:
         hip: of the device; its fault report is appended to errors.
+
+    Attributes:
+        library: RCCL.
     """
 
     def __init__(self, hip: HipApi) -> None:
         self._hip = hip
-        self._library = library()
+        self.library = library()
 
     def call(self, name: str, *arguments: Any, where: str | None = None) -> None:
         """Call a function.
@@ -70,7 +73,7 @@ class RcclApi:
             RcclError: it returned something other than ncclSuccess.
             UnavailableError: this library has no such function.
         """
-        function = getattr(self._library, name, None)
+        function = getattr(self.library, name, None)
         if function is None:
             raise UnavailableError(
                 f"RCCL has no function {name}", where=where, next_step="install a newer ROCm, or use backend='hsa'"

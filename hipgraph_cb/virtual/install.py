@@ -107,7 +107,7 @@ class VirtualHsa(VirtualLibrary):
 
 
 class VirtualRccl(VirtualLibrary):
-    """The virtual RCCL of this process, for the devices of the virtual HIP runtime."""
+    """The virtual RCCL of this process, for the devices of the virtual HIP runtime. `runtime` is its state."""
 
     def __init__(self, hip: VirtualRuntime) -> None:
         from hipgraph_cb.virtual.callbacks import CallGate
@@ -116,7 +116,7 @@ class VirtualRccl(VirtualLibrary):
         from hipgraph_cb.virtual.rccl.objects.runtime import RcclRuntime
 
         gate = CallGate(CALL_CODES, hip.machine.calls)
-        runtime = RcclRuntime(hip.runtime, gate)
+        self.runtime = runtime = RcclRuntime(hip.runtime, gate)
         library = load_library(library_folder())
         super().__init__(hip.machine, gate, library, FUNCTIONS, runtime)
 

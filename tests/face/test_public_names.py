@@ -27,6 +27,8 @@ HELD = [
     "GroupExecutable",
     "GroupProgram",
     "GroupStream",
+    "Channel",
+    "Rank",
     "Slot",
     "Transient",
     "JoinPolicy",

@@ -94,13 +94,14 @@ def check_facts(what: Collective, rank: int, ranks: int) -> None:
                 found=repr(value)[:80],
                 allowed=", ".join(names) or "reduction=None",
             )
-    others = {*range(ranks)} - {rank} if what.kind in PAIRED else {*range(ranks)} if what.kind in ROOTED else {0}
-    if what.root not in others:
-        word = "peer" if what.kind in PAIRED else "root"
+    is_pair, is_rooted = what.kind in PAIRED, what.kind in ROOTED
+    if what.root and not (is_pair or is_rooted):
+        raise InvalidArgumentError(f"collective: {what.kind} has no root", found=f"rank {what.root}")
+    if not 0 <= what.root < ranks or (is_pair and what.root == rank):
         raise InvalidArgumentError(
-            f"collective: {what.kind} has no {word}" if others == {0} < {*range(ranks)} else f"collective: bad {word}",
+            f"collective: bad {'peer' if is_pair else 'root'}",
             found=f"rank {what.root}",
-            allowed=f"a rank below {ranks}" + (f" other than {rank}" if what.kind in PAIRED else ""),
+            allowed=f"a rank below {ranks}" + (f" other than {rank}" if is_pair else ""),
         )
     if what.elements < 1:
         raise InvalidArgumentError("an operation of no elements is not recorded", found=str(what.elements))

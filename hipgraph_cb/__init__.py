@@ -51,6 +51,7 @@ if TYPE_CHECKING:
     from hipgraph_cb.opening import open_device as open_device
     from hipgraph_cb.opening import open_devices as open_devices
     from hipgraph_cb.opening import recorded as recorded
+    from hipgraph_cb.recording.categories import CommandCategory as CommandCategory
     from hipgraph_cb.recording.command_buffer import CommandBuffer as CommandBuffer
     from hipgraph_cb.recording.dependencies import JoinPolicy as JoinPolicy
     from hipgraph_cb.recording.hazard_policy import HazardPolicy as HazardPolicy
@@ -84,6 +85,7 @@ _HOMES = {
     "CancelledError": "hipgraph_cb.errors",
     "Channel": "hipgraph_cb.runtime.channel",
     "CheckFailedError": "hipgraph_cb.errors",
+    "CommandCategory": "hipgraph_cb.recording.categories",
     "CommandBuffer": "hipgraph_cb.recording.command_buffer",
     "CompileError": "hipgraph_cb.errors",
     "DataLossError": "hipgraph_cb.errors",
@@ -151,6 +153,7 @@ __all__ = [
     "Channel",
     "CheckFailedError",
     "CommandBuffer",
+    "CommandCategory",
     "CompileError",
     "DataLossError",
     "DeadlineExceededError",

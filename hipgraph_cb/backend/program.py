@@ -9,7 +9,7 @@ import threading
 import weakref
 from abc import abstractmethod
 from collections.abc import Collection, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from threading import get_ident
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
@@ -18,6 +18,7 @@ from hipgraph_cb.backend.events import EventKind, EventRecord
 from hipgraph_cb.backend.host_calls import refuse_in_host_call
 from hipgraph_cb.backend.lifetime import handles_of
 from hipgraph_cb.backend.modes import GRAPH
+from hipgraph_cb.backend.one_shot import OneShot
 from hipgraph_cb.backend.queue import LaunchQueue
 from hipgraph_cb.backend.resources import BoundResources
 from hipgraph_cb.backend.supported import check_supported, check_switchable
@@ -115,6 +116,7 @@ class BackendProgram(Program, Generic[QueueKind, NeedsKind, EventKind]):
         self._events = EventRecord(device, recording, self._resources, kinds[2])
         self._has_events = bool(self._events.events)
         self._has_slots = bool(recording.slots)
+        self._once = OneShot(self.describe()) if recording.one_shot else None
         self._host_calls = self._resources.host_calls
         self._needs = needs(self._resources.handles)
         self._rebinding = threading.Lock()
@@ -136,7 +138,8 @@ class BackendProgram(Program, Generic[QueueKind, NeedsKind, EventKind]):
         if needs.is_retired:
             raise self._closed_error("replay")
         if check is not None:
-            replay_checked(self._watched(), check, mode, stream, bindings)
+            with nullcontext() if self._once is None else self._once.watched(check):
+                replay_checked(self._watched(), check, mode, stream, bindings)
             return
         thread = get_ident()
         queue = self._default_queue
@@ -150,7 +153,11 @@ class BackendProgram(Program, Generic[QueueKind, NeedsKind, EventKind]):
                 raise self._closed_error("replay")
             if queue.lock.locked() or self._rebinding.locked():
                 self._refuse_to_wait_for_itself("replay", queue)
-            self._enqueue(queue, bindings, mode)
+            if self._once is None:
+                self._enqueue(queue, bindings, mode)
+            else:
+                with self._once.used():
+                    self._enqueue(queue, bindings, mode)
         finally:
             needs.calls.remove(thread)
             queue.calls.remove(thread)
@@ -195,6 +202,8 @@ class BackendProgram(Program, Generic[QueueKind, NeedsKind, EventKind]):
             queue.release_if_unused()
 
     def _time_commands(self, bindings: Bindings | None) -> list[Span]:
+        if self._once is not None:
+            self._once.refuse_several("profile")
         with self._in_call("profile") as queue:
             return self._time_on(queue, bindings)
 

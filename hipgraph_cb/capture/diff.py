@@ -15,6 +15,7 @@ from itertools import pairwise
 from typing import NamedTuple
 
 from hipgraph_cb.capture.command_fields import NESTED, ComparedField, compared_fields, summary
+from hipgraph_cb.recording.categories import names
 from hipgraph_cb.recording.commands import type_of
 from hipgraph_cb.recording.recording import Recording
 from hipgraph_cb.recording.resources import ExecutableEntry
@@ -239,6 +240,10 @@ class _Comparer:
         before, after = self._before.recording, self._after.recording
         if before.binding_capacity != after.binding_capacity:
             self.result.resources.append(f"binding_capacity: {before.binding_capacity} -> {after.binding_capacity}")
+        if before.one_shot != after.one_shot:
+            self.result.resources.append(f"one_shot: {before.one_shot} -> {after.one_shot}")
+        if before.categories != after.categories:
+            self.result.resources.append(f"categories: {names(before.categories)} -> {names(after.categories)}")
         for one, entry in before.resources.buffers.items():
             other = after.resources.buffers.get(self._ids.get(one, -1))
             if other is not None and other.size != entry.size:

@@ -12,6 +12,7 @@ from hipgraph_cb.capture.capture import Capture
 from hipgraph_cb.capture.commands import LARGEST_ID, LATER, read_command, write_command
 from hipgraph_cb.capture.document import dump, fields, inside, items, number, octets, optional, parse, text, tuple_of
 from hipgraph_cb.capture.manifest_memory import memory_rows, read_memory
+from hipgraph_cb.capture.mode_fields import mode_fields, take_mode
 from hipgraph_cb.code_object.constants import with_constants
 from hipgraph_cb.code_object.verify import VerifiedExecutable, verify
 from hipgraph_cb.code_object.wrapper import is_wrapper
@@ -115,6 +116,7 @@ def _write_body(recording: Recording, blobs: Blobs) -> dict[str, Any]:
             "a capture file cannot hold debug groups as deep as these", found=str(deepest), allowed=str(DEEPEST_GROUP)
         )
     return {
+        **mode_fields(recording),
         "label": recording.label,
         "binding_capacity": recording.binding_capacity,
         "commands": list(_write_commands(recording, blobs)),
@@ -191,12 +193,13 @@ def decode(manifest: bytes, contents: Mapping[str, bytes]) -> Capture:
         version = _checked_version(document)
         body = _BODIES[version]
         further = [document.pop(name, None) if version >= LATER else None for name in (_FUNCTIONS, _CHANNELS)]
+        mode = take_mode(document) if version >= LATER else {}
         values = fields(document, "format", "version", "producer", "memory", *_RESOURCES, *body)
         producer, memory = values[2:4]
         resources = _read_resources(
             [*values[4 : 4 + len(_RESOURCES)], *map(_no_empty, (_FUNCTIONS, _CHANNELS), further)], blobs, version
         )
-        recording = _read_body(values[-len(body) :], resources, blobs, version)
+        recording = _read_body(values[-len(body) :], resources, blobs, version, mode)
         check_recording(recording, most_steps=_most_steps(len(manifest)))
         capture_memory = read_memory(memory, recording, blobs)
         blobs.check_all_used()
@@ -224,7 +227,9 @@ def _checked_version(document: Any) -> int:
     return version
 
 
-def _read_body(values: list[Any], resources: ResourceTable, blobs: Blobs, version: int) -> Recording:
+def _read_body(
+    values: list[Any], resources: ResourceTable, blobs: Blobs, version: int, mode: dict[str, Any]
+) -> Recording:
     label, capacity, commands, starts, dependencies, groups, *names = values
     recording = Recording(
         _read_rows("commands", commands, lambda row: read_command(row, blobs, version)),
@@ -235,6 +240,7 @@ def _read_body(values: list[Any], resources: ResourceTable, blobs: Blobs, versio
         groups=_read_rows("groups", groups, lambda row: _read_group(row, version)),
         dependencies=optional(partial(tuple_of, partial(tuple_of, number)), dependencies),
         slot_names=_read_slot_names(names[0], number(capacity)) if names else None,
+        **mode,
     )
     if recording.layer_starts != tuple(starts):
         raise InvalidArgumentError("the layers do not divide the commands", found="no layers", allowed="0, ...")
@@ -383,6 +389,7 @@ def _read_constants(value: Any) -> dict[str, bytes]:
 def _read_recording(
     row: Any, table: ResourceTable, nested: Mapping[int, RecordingEntry], blobs: Blobs, version: int
 ) -> RecordingEntry:
+    mode = take_mode(row) if version >= LATER else {}
     id, name, uses, *body = fields(row, "id", "name", "uses", *_BODIES[version])
     used = tuple_of(_id, uses)
     if list(used) != sorted(set(used)):
@@ -399,7 +406,7 @@ def _read_recording(
     found = sum(map(len, (*first, resources.recordings, resources.functions, resources.channels)))
     if found != len(used):
         raise InvalidArgumentError("a nested recording uses what does not stand before it", found=str(used[:16]))
-    return RecordingEntry(_id(id), optional(text, name), _read_body(body, resources, blobs, version))
+    return RecordingEntry(_id(id), optional(text, name), _read_body(body, resources, blobs, version, mode))
 
 
 def _chosen(entries: Mapping[int, _Entry], ids: tuple[int, ...]) -> dict[int, _Entry]:

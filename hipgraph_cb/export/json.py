@@ -11,6 +11,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
+from hipgraph_cb.recording.categories import names
 from hipgraph_cb.recording.commands import Command, type_of
 from hipgraph_cb.recording.commands.dispatch import arguments
 from hipgraph_cb.recording.formats import TextFormat
@@ -53,6 +54,8 @@ def as_object(recording: Recording) -> dict[str, Any]:
         "layers": [list(layer) for layer in recording.layers],
         "dependencies": None if recording.dependencies is None else [list(waits) for waits in recording.dependencies],
         "groups": [group.as_row() for group in recording.groups],
+        "one_shot": recording.one_shot,
+        "categories": names(recording.categories),
         "slot_names": {str(slot): name for slot, name in recording.slot_names.items()},
     }
 

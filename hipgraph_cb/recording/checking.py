@@ -18,6 +18,7 @@ from hipgraph_cb.errors import (
     OutOfRangeError,
     ResourceExhaustedError,
 )
+from hipgraph_cb.recording.categories import check_category, check_once
 from hipgraph_cb.recording.commands import (
     Command,
     ExecuteCommands,
@@ -32,7 +33,7 @@ from hipgraph_cb.recording.commands import (
     WaitEvents,
     type_of,
 )
-from hipgraph_cb.recording.commands.types import places
+from hipgraph_cb.recording.commands.types import categories_of, places
 from hipgraph_cb.recording.events import EventStates, refuse_unsignalled
 from hipgraph_cb.recording.groups import Group
 from hipgraph_cb.recording.nesting import DEEPEST_NESTING, check_places
@@ -138,12 +139,16 @@ class CommandChecker:
         self._resources = recording.resources
         self._executables = resources.executables
         self._capacity = recording.binding_capacity
+        self._categories = recording.categories
+        self._one_shot = recording.one_shot
         self._kernels: dict[tuple[int, str], KernelRules] = {}
         self._events = EventStates()
 
     def check(self, command: Command) -> None:
         """Refuse a command that breaks a rule."""
-        type_of(command).check(command, self)
+        kind = type_of(command)
+        check_category(kind.verb, kind.category, self._categories)
+        kind.check(command, self)
 
     def name(self, resource: int) -> str:
         """How messages call an event."""
@@ -240,6 +245,8 @@ class CommandChecker:
                 )
         self.check_numbers(command)
         check_places(nested, command.bindings, self._resources.buffers, self.limits)
+        check_category(type_of(command).verb, categories_of(nested), self._categories)
+        check_once(nested, self._one_shot, type_of(command).verb)
         refuse_unsignalled(self, self._events.unsignalled(command, nested), type_of(command).verb)
         self._events.enter(command, nested)
 

@@ -17,9 +17,17 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 
 from hipgraph_cb.errors import FailedPreconditionError, HipGraphError, InvalidArgumentError, OutOfRangeError
+from hipgraph_cb.recording.categories import (
+    CommandCategory,
+    check_category,
+    check_once,
+    command_categories,
+    refuse_dispatch,
+)
 from hipgraph_cb.recording.collective_verbs import CollectiveVerbs
 from hipgraph_cb.recording.command_table import CommandTable
 from hipgraph_cb.recording.commands import Command, ExecuteCommands
+from hipgraph_cb.recording.commands.types import categories_of, category_of
 from hipgraph_cb.recording.dispatches import DispatchMaker
 from hipgraph_cb.recording.event_verbs import EventVerbs
 from hipgraph_cb.recording.events import EventStates, refuse_unsignalled
@@ -33,8 +41,8 @@ from hipgraph_cb.recording.resource_builder import ResourceBuilder
 from hipgraph_cb.recording.row_verbs import RowVerbs
 from hipgraph_cb.recording.stages import MemoryAccess, Stage, check_mask
 from hipgraph_cb.recording.states import State, refusal
-from hipgraph_cb.recording.transfers import Made, TransferMaker
-from hipgraph_cb.recording.validation import integer, text
+from hipgraph_cb.recording.transfers import Made, RefusedTransfers, TransferMaker
+from hipgraph_cb.recording.validation import integer, text, truth
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -85,6 +93,8 @@ class CommandBuffer(EventVerbs, RowVerbs, HostVerbs, CollectiveVerbs, Generic[Pr
         owner: object = None,
         hazards: HazardPolicy | str = HazardPolicy.IGNORE,
         dependencies: str = "barriers",
+        one_shot: bool = False,
+        categories: CommandCategory | str = CommandCategory.ANY,
         build: Callable[[Recording], ProgramType] | None = None,
     ) -> None:
         """
@@ -100,6 +110,10 @@ class CommandBuffer(EventVerbs, RowVerbs, HostVerbs, CollectiveVerbs, Generic[Pr
                 before them that touches the same bytes, one of the two writing, so that no barrier is needed for
                 memory that the arguments show. Slots are then to hold memory apart from each other's and from that
                 of the other buffers, wherever one is written; a replay checks it.
+            one_shot: whether a program of the recording is replayed once at most; a second replay is refused.
+            categories: what may be recorded: "transfer", fills, updates, copies and discards; "dispatch", which
+                is kernels and events; or "any". Barriers, debug groups and host calls are always taken, and a nested
+                recording where what it runs is.
             build: makes a program of the recording at `end`.
         """
         text(label)
@@ -109,6 +123,8 @@ class CommandBuffer(EventVerbs, RowVerbs, HostVerbs, CollectiveVerbs, Generic[Pr
         self._thread: int | None = None
         self._hazards = hazard_policy(hazards)
         self._inferred = is_inferred(dependencies)
+        self._one_shot = truth(one_shot, "one_shot")
+        self._categories = command_categories(categories)
         self._build = build
         self._recording: Recording | None = None
         self._program: ProgramType | None = None
@@ -552,6 +568,7 @@ class CommandBuffer(EventVerbs, RowVerbs, HostVerbs, CollectiveVerbs, Generic[Pr
         """As `_record`, for a command that is made as a value; returns it."""
         self._require_recording(verb)
         try:
+            check_category(verb, category_of(verb), self._categories)
             command = make(*arguments, label)
             made = None if command is None else self._table.split(command)
         except BaseException as error:
@@ -577,6 +594,8 @@ class CommandBuffer(EventVerbs, RowVerbs, HostVerbs, CollectiveVerbs, Generic[Pr
             command = make(resources, *arguments, label)
             if isinstance(command, ExecuteCommands):
                 nested[0] = resources.nested(command.recording)
+            if nested[0] is not None:
+                self._check_nested(nested[0], verb)
             if command is not None:
                 refuse_unsignalled(resources, self._events.unsignalled(command, nested[0]), verb)
             return command
@@ -584,6 +603,12 @@ class CommandBuffer(EventVerbs, RowVerbs, HostVerbs, CollectiveVerbs, Generic[Pr
         command = self._record_whole(verb, label, lambda _label: checked())
         if command is not None:
             self._events.enter(command, nested[0])
+
+    def _check_nested(self, nested: Recording, verb: str) -> None:
+        """Refuse a recording that holds what this one does not, or runs once where this one runs several times."""
+        if self._categories is not CommandCategory.ANY:
+            check_category(verb, categories_of(nested), self._categories)
+        check_once(nested, self._one_shot, verb)
 
     def _abandon(self, label: str | None, error: BaseException) -> None:
         """Leave no trace of a call that raised (R1), and say in the error which command it was."""
@@ -617,6 +642,8 @@ class CommandBuffer(EventVerbs, RowVerbs, HostVerbs, CollectiveVerbs, Generic[Pr
             label=self.label,
             groups=self._groups.finish(),
             slot_names=self._resources.slots.names,
+            one_shot=self._one_shot,
+            categories=self._categories,
         )
         if self._inferred:
             return with_dependencies(recording, infer(recording))
@@ -637,8 +664,13 @@ class CommandBuffer(EventVerbs, RowVerbs, HostVerbs, CollectiveVerbs, Generic[Pr
         self._layer_starts: array[int] = array("Q")
         self._rows, self._arena = self._table.rows, self._table.arena
         self._dispatches = DispatchMaker(self._resources, self._table, self._limits)
-        self._make_dispatch = self._dispatches.make
+        self._make_dispatch: Callable[..., Made | None] = self._dispatches.make
         self._transfers = TransferMaker(self._resources, self._table)
+        # Those that are not taken are refused by makers of their own, so that nothing is asked for each command.
+        if not self._categories & CommandCategory.DISPATCH:
+            self._make_dispatch = refuse_dispatch
+        if not self._categories & CommandCategory.TRANSFER:
+            self._transfers = RefusedTransfers(self._resources, self._table)
 
     def _require_recording(self, verb: str) -> None:
         if self._thread != get_ident():

@@ -186,4 +186,6 @@ def _with_ids(resources: ResourceBuilder, nested: Recording, ids: dict[int, int]
         groups=nested.groups,
         dependencies=nested.dependencies,
         slot_names=nested.slot_names,
+        one_shot=nested.one_shot,
+        categories=nested.categories,
     )

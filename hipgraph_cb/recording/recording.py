@@ -11,6 +11,7 @@ from hipgraph_cb.cached import cached_property
 from hipgraph_cb.errors import InvalidArgumentError, NoSuchIndexError, OutOfRangeError
 from hipgraph_cb.recording import formats
 from hipgraph_cb.recording.aliasing import touched
+from hipgraph_cb.recording.categories import CommandCategory
 from hipgraph_cb.recording.command_table import CommandTable
 from hipgraph_cb.recording.commands import Command, Constant, Place, Range, SlotNumber, SlotRange, content
 from hipgraph_cb.recording.dependencies import (
@@ -58,6 +59,8 @@ class Recording(Sequence[Command]):
         label: the caller's name for it.
         groups: the debug groups, outer before inner; like labels they do not count for equality.
         slot_names: by index, of the slots that have a name; they do not count for equality either.
+        one_shot: whether a program of it is replayed once at most.
+        categories: what its command buffer took.
     """
 
     def __init__(
@@ -72,6 +75,8 @@ class Recording(Sequence[Command]):
         dependencies: Dependencies | None = None,
         numbers: Sequence[int] | None = None,
         slot_names: Mapping[int, str] | None = None,
+        one_shot: bool = False,
+        categories: CommandCategory = CommandCategory.ANY,
     ) -> None:
         self.table = commands if isinstance(commands, CommandTable) else CommandTable(commands)
         self.layer_starts = tuple(layer_starts) or ((0,) if len(self.table) else ())
@@ -82,6 +87,8 @@ class Recording(Sequence[Command]):
         self.groups = tuple(groups)
         self._numbers = numbers
         self.slot_names: Mapping[int, str] = MappingProxyType(dict(slot_names or {}))
+        self.one_shot = one_shot
+        self.categories = categories
         self._frozen = True
 
     def __setattr__(self, name: str, value: Any) -> None:
@@ -202,7 +209,9 @@ class Recording(Sequence[Command]):
     def _content(self) -> tuple[object, ...]:
         """What counts for equality."""
         commands = tuple(content(command) for command in self)
-        return commands, self.layer_starts, self.dependencies, self.binding_capacity, self.resources.facts()
+        order = self.layer_starts, self.dependencies
+        mode = self.binding_capacity, self.one_shot, self.categories
+        return commands, order, mode, self.resources.facts()
 
     def __repr__(self) -> str:
         counts = [
@@ -434,6 +443,8 @@ def _changed(recording: Recording, **changes: Any) -> Recording:
         "dependencies": recording.dependencies,
         "numbers": recording._numbers,
         "slot_names": recording.slot_names,
+        "one_shot": recording.one_shot,
+        "categories": recording.categories,
     }
     return Recording(**{**facts, **changes})
 

@@ -24,6 +24,8 @@ def check_same_structure(before: Recording, after: Recording) -> None:
         kind, wanted = after.table.forms[row].kind, before.table.forms[previous].kind
         if kind is not wanted:
             raise _other(after.where(index), _verb(kind), _verb(wanted))
+    if after.one_shot is not before.one_shot:
+        raise _other(None, f"one_shot={after.one_shot}", f"one_shot={before.one_shot}")
     if after.layer_starts != before.layer_starts:
         raise _other(None, f"layers that start at {_listed(after.layer_starts)}", _listed(before.layer_starts))
     if after.dependencies != before.dependencies:

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import struct
 
-from hipgraph_cb.errors import HipGraphError, InvalidArgumentError, ResourceExhaustedError
+from hipgraph_cb.errors import FailedPreconditionError, HipGraphError, InvalidArgumentError, ResourceExhaustedError
+from hipgraph_cb.recording.categories import CommandCategory, refusal
 from hipgraph_cb.recording.command_table import CommandTable
 from hipgraph_cb.recording.commands import Location, Range, SlotRange
 from hipgraph_cb.recording.commands.fill import LONGEST_FILL
@@ -169,6 +170,28 @@ class TransferMaker:
             return word
         place = narrow(self._resources, self._places.location(word), offset, length, name)
         return 0 if place is None else self._resources.place(place)
+
+
+class RefusedTransfers(TransferMaker):
+    """In the place of what makes transfers, where none are taken: every call raises FailedPreconditionError."""
+
+    __slots__ = ()
+
+    def fill(self, *_arguments: object, **_named: object) -> Made | None:
+        raise _refusal("fill_buffer")
+
+    def discard(self, *_arguments: object, **_named: object) -> None:
+        raise _refusal("discard_buffer")
+
+    def update(self, *_arguments: object, **_named: object) -> Made | None:
+        raise _refusal("update_buffer")
+
+    def copy(self, *_arguments: object, **_named: object) -> Made | None:
+        raise _refusal("copy_buffer")
+
+
+def _refusal(verb: str) -> FailedPreconditionError:
+    return refusal(verb, CommandCategory.TRANSFER, CommandCategory.DISPATCH)
 
 
 def shorter(pattern: bytes) -> bytes | None:

@@ -65,6 +65,17 @@ def text(value: object, name: str = "label") -> None:
         raise InvalidArgumentError(f"{name} is not a text", found=type(value).__name__, allowed="a str or None")
 
 
+def truth(value: object, name: str) -> bool:
+    """`value`, which must be True or False.
+
+    Raises:
+        InvalidArgumentError: it is neither.
+    """
+    if not isinstance(value, bool):
+        raise InvalidArgumentError(f"{name}: not a truth value", found=repr(value)[:60], allowed="True or False")
+    return value
+
+
 def host_bytes(data: object, name: str = "data") -> bytes:
     """A copy of host data in C order: of a buffer-protocol object or of an array that can give its own bytes.
 

@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from hipgraph_cb.code_object.target_id import TargetId
     from hipgraph_cb.code_object.verify import VerifiedExecutable
     from hipgraph_cb.foreign.memory import ForeignMemory
+    from hipgraph_cb.recording.categories import CommandCategory
     from hipgraph_cb.recording.command_buffer import CommandBuffer
     from hipgraph_cb.recording.dependencies import JoinPolicy
     from hipgraph_cb.recording.recording import Recording
@@ -245,6 +246,8 @@ class Device(ArrayCreation):
         dependencies: str = "barriers",
         update: str = "exec",
         fill: str = "memset",
+        one_shot: bool = False,
+        categories: CommandCategory | str = "any",
     ) -> CommandBuffer[Program]:
         """A recorder whose `end()` also makes the program for this device.
 
@@ -261,9 +264,12 @@ class Device(ArrayCreation):
                 The HSA backend, which writes packets for each replay, makes no difference.
             fill: what a fill becomes on HIP: "memset", a node of the runtime, or "kernel", a launch of our own, for
                 memory that the runtime does not fill. The HSA backend always uses kernels.
+            one_shot: whether a program of the recording is replayed once at most; a second replay is refused.
+            categories: what may be recorded: "transfer" (fills, updates, copies, discards), "dispatch" (kernels and
+                events) or "any". Each call is checked.
 
         Raises:
-            InvalidArgumentError: a policy that does not exist, or a label that is not text.
+            InvalidArgumentError: a policy or a category that does not exist, or a label that is not text.
             OutOfRangeError: more slots than 2^24 - 1.
         """
         from hipgraph_cb.recording.command_buffer import CommandBuffer
@@ -278,6 +284,8 @@ class Device(ArrayCreation):
             owner=self,
             hazards=hazards,
             dependencies=dependencies,
+            one_shot=one_shot,
+            categories=categories,
             build=lambda recording: self._make_program(recording, None, options),
         )
 

@@ -36,6 +36,7 @@ HELD = [
     "Expected",
     "VirtualSettings",
     "Profile",
+    "CommandCategory",
     "Stage",
     "MemoryAccess",
     "HipGraphError",

@@ -19,11 +19,14 @@ which = st.integers(0, 2)
 class Recorder(RuleBasedStateMachine):
     """`layers` is the model: what was accepted, in lists between barriers."""
 
-    @initialize()
-    def start(self):
+    @initialize(categories=st.sampled_from(["any", "any", "transfer", "dispatch"]))
+    def start(self, categories):
         self.buffers = [FakeBuffer(SIZE, name) for name in "abc"]
         self.kernel = saxpy()
-        self.cb = CommandBuffer(label="machine", limits=FakeLimits())
+        self.cb = CommandBuffer(label="machine", limits=FakeLimits(), categories=categories)
+        self.taken = {"any": (Fill, Update, Copy, Dispatch), "transfer": (Fill, Update, Copy), "dispatch": (Dispatch,)}[
+            categories
+        ]
         self.state = State.INITIAL
         self.layers = [[]]
 
@@ -32,7 +35,7 @@ class Recorder(RuleBasedStateMachine):
         if self.state is not State.RECORDING:
             with pytest.raises(FailedPreconditionError):
                 call()
-        elif not fits:
+        elif not fits or summary[0] not in self.taken:
             with pytest.raises(HipGraphError):
                 call()
         else:

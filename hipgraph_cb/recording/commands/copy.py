@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
+from hipgraph_cb.recording.categories import CommandCategory
 from hipgraph_cb.recording.commands.fields import LABEL, PLACE
 from hipgraph_cb.recording.commands.fill import check_some
 from hipgraph_cb.recording.commands.places import Access, Location, Range, same_type_only
@@ -61,5 +62,6 @@ COPY = register(
         check_bound=_check_bound,
         compares_places=True,
         details=_details,
+        category=CommandCategory.TRANSFER,
     )
 )

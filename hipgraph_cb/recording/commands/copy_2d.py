@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from hipgraph_cb.errors import InvalidArgumentError
+from hipgraph_cb.recording.categories import CommandCategory
 from hipgraph_cb.recording.commands.fields import LABEL, NUMBER, PLACE
 from hipgraph_cb.recording.commands.places import Access, Location, Range, same_type_only
 from hipgraph_cb.recording.commands.rows import check_rows_apart, check_shape, extent, row_accesses
@@ -97,5 +98,6 @@ COPY_2D = register(
         check_bound=_check_bound,
         compares_places=True,
         details=_details,
+        category=CommandCategory.TRANSFER,
     )
 )

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from hipgraph_cb.abi.c_types import C_TYPES
 from hipgraph_cb.errors import InvalidArgumentError
+from hipgraph_cb.recording.categories import CommandCategory
 from hipgraph_cb.recording.commands.fields import (
     ACCESSES,
     AMOUNT,
@@ -264,6 +265,7 @@ DISPATCH = register(
         number_uses=_number_uses,
         details=_details,
         launches_kernel=True,
+        category=CommandCategory.DISPATCH,
     )
 )
 DISPATCH_INDIRECT = register(
@@ -278,5 +280,6 @@ DISPATCH_INDIRECT = register(
         number_uses=_number_uses,
         details=_indirect_details,
         launches_kernel=True,
+        category=CommandCategory.DISPATCH,
     )
 )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
+from hipgraph_cb.recording.categories import CommandCategory
 from hipgraph_cb.recording.commands.fields import EVENT, EVENTS, LABEL
 from hipgraph_cb.recording.commands.places import same_type_only
 from hipgraph_cb.recording.commands.types import CommandType, register
@@ -55,9 +56,29 @@ def _wait_details(command: WaitEvents, recording: Recording) -> list[str]:
 
 _EVENT = {"event": EVENT, "label": LABEL}
 SIGNAL = register(
-    CommandType(SignalEvent, "signal_event", "signal", _EVENT, check=_check, details=_details, is_order=True)
+    CommandType(
+        SignalEvent,
+        "signal_event",
+        "signal",
+        _EVENT,
+        check=_check,
+        details=_details,
+        is_order=True,
+        category=CommandCategory.DISPATCH,
+    )
 )
-RESET = register(CommandType(ResetEvent, "reset_event", "reset", _EVENT, check=_check, details=_details, is_order=True))
+RESET = register(
+    CommandType(
+        ResetEvent,
+        "reset_event",
+        "reset",
+        _EVENT,
+        check=_check,
+        details=_details,
+        is_order=True,
+        category=CommandCategory.DISPATCH,
+    )
+)
 WAIT = register(
     CommandType(
         WaitEvents,
@@ -67,5 +88,6 @@ WAIT = register(
         check=_check_wait,
         details=_wait_details,
         is_order=True,
+        category=CommandCategory.DISPATCH,
     )
 )

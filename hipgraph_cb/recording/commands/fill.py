@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from hipgraph_cb.errors import InvalidArgumentError, OutOfRangeError
+from hipgraph_cb.recording.categories import CommandCategory
 from hipgraph_cb.recording.commands.fields import LABEL, PATTERN, PLACE
 from hipgraph_cb.recording.commands.places import Access, Location, SlotNumber, same_type_only
 from hipgraph_cb.recording.commands.types import CommandType, NumberUse, register
@@ -92,5 +93,6 @@ FILL = register(
         check_bound=_check_bound,
         number_uses=_number_uses,
         details=_details,
+        category=CommandCategory.TRANSFER,
     )
 )

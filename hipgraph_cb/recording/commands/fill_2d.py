@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from hipgraph_cb.errors import InvalidArgumentError
+from hipgraph_cb.recording.categories import CommandCategory
 from hipgraph_cb.recording.commands.copy_2d import check_extent
 from hipgraph_cb.recording.commands.fields import BYTES, LABEL, NUMBER, PLACE
 from hipgraph_cb.recording.commands.fill import check_pattern_length
@@ -77,5 +78,6 @@ FILL_2D = register(
         check=_check,
         alignment=lambda command, _place: len(command.pattern),
         details=_details,
+        category=CommandCategory.TRANSFER,
     )
 )

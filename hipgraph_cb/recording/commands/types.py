@@ -8,6 +8,7 @@ from dataclasses import field as dataclass_field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from hipgraph_cb.errors import UnimplementedError
+from hipgraph_cb.recording.categories import NO_CATEGORY, CommandCategory
 from hipgraph_cb.recording.commands.fields import At, Field, Ids, renamed_place
 from hipgraph_cb.recording.commands.places import Access, Location, Number
 
@@ -89,6 +90,7 @@ class CommandType:
         later: fields that the format of files did not have at first, with the values that files leave out.
         launches_kernel: whether it has the fields of a dispatch.
         is_order: whether it is about events.
+        category: what a command buffer must take for it; none for what every one takes.
     """
 
     command: type[Any]
@@ -105,6 +107,7 @@ class CommandType:
     later: Mapping[str, object] = dataclass_field(default_factory=dict)
     launches_kernel: bool = False
     is_order: bool = False
+    category: CommandCategory = NO_CATEGORY
 
 
 TYPES: dict[type[Any], CommandType] = {}
@@ -115,6 +118,21 @@ def register(kind: CommandType) -> CommandType:
     """Make a type of command known to recordings, files, comparisons and drawings."""
     TYPES[kind.command] = kind
     return kind
+
+
+def category_of(verb: str) -> CommandCategory:
+    """The category of what a verb records."""
+    return next((kind.category for kind in TYPES.values() if kind.verb == verb), NO_CATEGORY)
+
+
+def categories_of(recording: Recording) -> CommandCategory:
+    """What the commands of a recording need, those of nested recordings included."""
+    found = NO_CATEGORY
+    for kind in recording.kinds:
+        found |= NO_CATEGORY if kind not in TYPES else TYPES[kind].category
+    for entry in recording.resources.recordings.values():
+        found |= categories_of(entry.recording)
+    return found
 
 
 def type_of(command: object) -> CommandType:

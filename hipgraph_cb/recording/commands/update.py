@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from hipgraph_cb.errors import InvalidArgumentError
+from hipgraph_cb.recording.categories import CommandCategory
 from hipgraph_cb.recording.commands.fields import DATA, LABEL, PLACE
 from hipgraph_cb.recording.commands.places import Access, Location, same_type_only
 from hipgraph_cb.recording.commands.types import CommandType, register
@@ -52,5 +53,6 @@ UPDATE = register(
         accesses=_accesses,
         check=_check,
         details=_details,
+        category=CommandCategory.TRANSFER,
     )
 )

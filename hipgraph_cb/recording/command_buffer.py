@@ -281,27 +281,30 @@ class CommandBuffer(EventVerbs, RowVerbs, HostVerbs, CollectiveVerbs, Generic[Pr
                 self.end_debug_group()
 
     def push_constants(self, offset: int, values: Any) -> None:
-        """Set 32-bit words for the dispatches that follow and give neither `args` nor `bindings` nor `constants`.
+        """Set constants for the dispatches that follow and give neither `args` nor `bindings` nor `constants`.
+
+        Bytes that are not given stay as they were pushed before.
 
         Args:
-            offset: bytes from the start of the 256-byte area, a multiple of 4.
-            values: ints of 32 bits, or host data of whole words.
+            offset: bytes from the start of the 256-byte area.
+            values: ints of 32 bits, or host data of any number of bytes.
 
         Raises:
-            InvalidArgumentError: no words, or an offset between words.
-            OutOfRangeError: words beyond the area, or an int of more than 32 bits.
+            InvalidArgumentError: neither.
+            OutOfRangeError: bytes beyond the area, or an int of more than 32 bits.
         """
         self._push("push_constants", self._dispatches.pushed_arguments.push_constants, offset, values)
 
     def push_descriptor_set(self, number: int, bindings: Any) -> None:
-        """Set the bindings of one descriptor set, all of them, for dispatches as `push_constants` does.
+        """Set the bindings of one descriptor set for dispatches as `push_constants` does.
 
         Args:
-            number: which set, 0 to 3; a dispatch takes the bindings of all sets in order.
-            bindings: buffers, views, slots or None in order, or `{binding: buffer}` without gaps.
+            number: which set, 0 to 3; a dispatch takes the bindings of all sets in order, and refuses a set with a gap.
+            bindings: the whole set, buffers, views, slots or None in order; or `{binding: buffer}`, beside which the
+                others keep what was pushed before.
 
         Raises:
-            InvalidArgumentError: neither, or a gap.
+            InvalidArgumentError: neither.
             OutOfRangeError: another set.
             ResourceExhaustedError: more than 16 bindings.
         """

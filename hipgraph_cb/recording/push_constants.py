@@ -1,11 +1,12 @@
 """The older call shape: constants and descriptor sets that are pushed first and used by the dispatches that follow.
 
-What was pushed stays until it is pushed again. A set is replaced as a whole, so no binding of an earlier dispatch shows
-through, and a dispatch that needs a word or a binding that nobody pushed is refused.
+What was pushed stays until it is pushed again, byte by byte and binding by binding; a list of bindings is a whole set.
+A dispatch that needs a byte or a binding that nobody pushed is refused.
 """
 
 from __future__ import annotations
 
+import struct
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -28,29 +29,30 @@ _WORD = 4
 class PushedArguments:
     """What has been pushed so far."""
 
-    __slots__ = ("_sets", "_words")
+    __slots__ = ("_bytes", "_pushed", "_sets")
 
     def __init__(self) -> None:
-        self._words: dict[int, int] = {}
-        self._sets: dict[int, tuple[Any, ...]] = {}
+        self._bytes = bytearray(CONSTANT_BYTES)
+        self._pushed = bytearray(CONSTANT_BYTES)
+        """1 for each byte that somebody pushed."""
+        self._sets: dict[int, dict[int, Any]] = {}
 
     def __bool__(self) -> bool:
-        return bool(self._words or self._sets)
+        return bool(self._sets) or any(self._pushed)
 
     def push_constants(self, offset: object, values: Any) -> None:
         """See `CommandBuffer.push_constants`."""
         start = integer(offset, "offset")
-        words = _words_of(values)
-        if start % _WORD:
-            raise InvalidArgumentError("constants start at a multiple of 4 bytes", found=f"offset {start}")
-        end = start + _WORD * len(words)
+        data = _constant_bytes(values)
+        end = start + len(data)
         if end > CONSTANT_BYTES:
             raise OutOfRangeError(
                 "the constants reach past the end of their area",
-                found=f"offset {start} + {_WORD * len(words)} bytes = {end}",
+                found=f"offset {start} + {len(data)} bytes = {end}",
                 allowed=f"offset + bytes <= {CONSTANT_BYTES}",
             )
-        self._words.update(zip(range(start // _WORD, end // _WORD), words, strict=True))
+        self._bytes[start:end] = data
+        self._pushed[start:end] = b"\1" * len(data)
 
     def push_set(self, number: object, bindings: Any) -> None:
         """See `CommandBuffer.push_descriptor_set`."""
@@ -59,37 +61,51 @@ class PushedArguments:
             raise OutOfRangeError(
                 "there is no such descriptor set", found=f"set {index}", allowed=f"0 to {MAX_SETS - 1}"
             )
-        self._sets[index] = _bindings_of(index, bindings)
+        given = _bindings_of(index, bindings)
+        earlier = self._sets.get(index, {}) if isinstance(bindings, Mapping) else {}
+        self._sets[index] = {**earlier, **given}
 
     def pack(self, layout: KernargLayout) -> PackedArguments:
         """The arguments of a kernel: the bindings of all sets in order, and as many words as its values take.
 
         Raises:
-            InvalidArgumentError: another number of bindings than the kernel has pointers, or a word that is missing.
+            InvalidArgumentError: another number of bindings than the kernel has pointers, or a byte or a binding is
+                missing.
         """
-        bindings = [binding for index in sorted(self._sets) for binding in self._sets[index]]
+        bindings = [binding for index in sorted(self._sets) for binding in self._bindings(index, layout)]
         values = sum(parameter.size for parameter in layout.parameters if parameter.kind.name == "VALUE")
-        needed = range(values // _WORD)
-        missing = [index for index in needed if index not in self._words]
-        if missing:
+        size = values - values % _WORD
+        missing = self._pushed.find(0, 0, size)
+        if missing >= 0:
             raise InvalidArgumentError(
                 f"{layout.kernel}: a constant was never pushed",
-                found=f"no word at byte {_WORD * missing[0]}",
-                allowed=f"{len(needed)} words, bytes 0 to {_WORD * len(needed)}",
+                found=f"nothing at byte {missing}",
+                allowed=f"{size // _WORD} words, bytes 0 to {size}",
                 next_step="call push_constants for all of them, or pass args=",
             )
-        packed: PackedArguments = layout.pack_hal(bindings, [self._words[index] for index in needed])
+        words = struct.unpack(f"<{size // _WORD}I", self._bytes[:size])
+        packed: PackedArguments = layout.pack_hal(bindings, list(words))
         return packed
 
+    def _bindings(self, number: int, layout: KernargLayout) -> list[Any]:
+        """The bindings of a set in order."""
+        known = self._sets[number]
+        missing = next((index for index in range(len(known)) if index not in known), None)
+        if missing is not None:
+            raise InvalidArgumentError(
+                f"{layout.kernel}: descriptor set {number} has a gap",
+                found=f"bindings {', '.join(map(str, sorted(known)))}",
+                allowed=f"bindings 0 to {max(known)}; {missing} was never pushed",
+                next_step="call push_descriptor_set for it, or pass bindings=",
+            )
+        return [known[index] for index in range(len(known))]
 
-def _words_of(values: Any) -> list[int]:
-    """32-bit words from ints, or from host data of whole words."""
+
+def _constant_bytes(values: Any) -> bytes:
+    """The bytes of 32-bit words, or of host data."""
     if isinstance(values, Sequence) and not isinstance(values, (bytes, bytearray, memoryview, str)):
-        return [_word(value) for value in values]
-    data = host_bytes(values, "values")
-    if len(data) % _WORD:
-        raise InvalidArgumentError("constants are whole 32-bit words", found=f"{len(data)} bytes")
-    return [int.from_bytes(data[start : start + _WORD], "little") for start in range(0, len(data), _WORD)]
+        return b"".join([_word(value).to_bytes(_WORD, "little") for value in values])
+    return host_bytes(values, "values")
 
 
 def _word(value: object) -> int:
@@ -98,8 +114,8 @@ def _word(value: object) -> int:
     return integer(value, "a constant", largest=(1 << 32) - 1)
 
 
-def _bindings_of(number: int, bindings: Any) -> tuple[Any, ...]:
-    """The bindings of a set in order, from a sequence or from ordinal -> buffer."""
+def _bindings_of(number: int, bindings: Any) -> dict[int, Any]:
+    """The bindings that are given, from a sequence or from ordinal -> buffer."""
     if isinstance(bindings, Mapping):
         ordinals = {integer(key, "binding"): value for key, value in bindings.items()}
     elif isinstance(bindings, Sequence) and not isinstance(bindings, (str, bytes)):
@@ -110,15 +126,11 @@ def _bindings_of(number: int, bindings: Any) -> tuple[Any, ...]:
             found=type(bindings).__name__,
             allowed="buffers in order, or {binding: buffer}",
         )
-    if len(ordinals) > MAX_BINDINGS:
+    highest = max(ordinals, default=-1)
+    if highest >= MAX_BINDINGS:
         raise ResourceExhaustedError(
-            f"descriptor set {number} is too large", found=f"{len(ordinals)} bindings", allowed=f"{MAX_BINDINGS}"
+            f"descriptor set {number} is too large",
+            found=f"binding {highest}",
+            allowed=f"bindings 0 to {MAX_BINDINGS - 1}",
         )
-    missing = next((index for index in range(len(ordinals)) if index not in ordinals), None)
-    if missing is not None:
-        raise InvalidArgumentError(
-            f"descriptor set {number} has a gap",
-            found=f"bindings {', '.join(map(str, sorted(ordinals)))}",
-            allowed=f"bindings 0 to {len(ordinals) - 1}; {missing} is missing",
-        )
-    return tuple(ordinals[index] for index in range(len(ordinals)))
+    return ordinals

@@ -80,13 +80,35 @@ def test_an_offset_near_the_end_of_64_bits_does_not_wrap(cb):
         cb.push_constants((1 << 64) - 4, [1])
 
 
-@pytest.mark.parametrize("offset", [1, 2, 3, 5])
-def test_constants_start_at_whole_words(cb, offset):
-    with pytest.raises(InvalidArgumentError, match="start at a multiple of 4 bytes"):
-        cb.push_constants(offset, [1])
+@pytest.mark.parametrize("offset", range(8))
+def test_constants_are_bytes_of_which_the_rest_stays_as_it_was_pushed(cb, x, saxpy, offset):
+    area = np.zeros(8, np.uint8)
+    cb.push_descriptor_set(0, [x, x])
+    cb.push_constants(0, area)
+    for value, size in ((0x11, 8 - offset), (0x22, 1)):
+        cb.push_constants(offset, bytes([value]) * size)
+        area[offset : offset + size] = value
+    cb.dispatch(saxpy, 1, 64)
+    cb.end()
+    assert cb.recording[0].kernarg[16:24] == area.tobytes()
 
 
-@pytest.mark.parametrize("values", [[1 << 32], [-(1 << 31) - 1], [1.5], ["1"], [True], b"123", "1234", 7, None])
+@pytest.mark.parametrize("constants", [b"12345678", b"123", [1, b"2"], np.zeros(3, np.uint16)])
+def test_the_constants_of_a_dispatch_are_whole_words(cb, x, saxpy, constants):
+    with pytest.raises(InvalidArgumentError):
+        cb.dispatch(saxpy, 1, 64, bindings=[x, x], constants=constants)
+
+
+def test_words_stand_at_any_byte(cb, x, saxpy):
+    cb.push_descriptor_set(0, [x, x])
+    cb.push_constants(0, b"\xaa" * 8)
+    cb.push_constants(3, [0x01020304])
+    cb.dispatch(saxpy, 1, 64)
+    cb.end()
+    assert cb.recording[0].kernarg[16:24] == b"\xaa" * 3 + b"\4\3\2\1" + b"\xaa"
+
+
+@pytest.mark.parametrize("values", [[1 << 32], [-(1 << 31) - 1], [1.5], ["1"], [True], "1234", 7, None])
 def test_what_is_no_word_is_refused_and_changes_nothing(cb, x, saxpy, values):
     cb.push_constants(0, [TWO_AND_A_HALF, 9])
     with pytest.raises(HipGraphError):
@@ -105,13 +127,14 @@ def test_negative_words_are_twos_complement(cb, x, saxpy):
     assert cb.recording[0].kernarg[20:24] == b"\xff" * 4
 
 
-def test_a_word_that_nobody_pushed_is_refused(cb, x, saxpy):
-    cb.push_constants(0, [TWO_AND_A_HALF])
+@pytest.mark.parametrize("pushed", [4, 5, 7])
+def test_a_byte_that_nobody_pushed_is_refused(cb, x, saxpy, pushed):
+    cb.push_constants(0, bytes(pushed))
     cb.push_descriptor_set(0, [x, x])
     assert refused(lambda: cb.dispatch(saxpy, 1, 64)) == (
         "saxpy: a constant was never pushed\n"
         "  where: command 0 in 'step'\n"
-        "  found: no word at byte 4\n"
+        f"  found: nothing at byte {pushed}\n"
         "  allowed: 2 words, bytes 0 to 8\n"
         "  next: call push_constants for all of them, or pass args="
     )
@@ -125,7 +148,7 @@ def test_another_number_of_bindings_than_the_kernel_has_pointers_is_refused(cb, 
         cb.dispatch(saxpy, 1, 64)
 
 
-def test_pushing_a_set_again_replaces_all_of_it(cb, x, y, saxpy):
+def test_a_list_of_bindings_replaces_the_whole_set(cb, x, y, saxpy):
     cb.push_constants(0, [0, 0])
     cb.push_descriptor_set(0, [x, y])
     cb.dispatch(saxpy, 1, 64)
@@ -141,13 +164,34 @@ def test_there_are_four_sets(cb, x, number):
     cb.push_descriptor_set(3, [x])
 
 
-def test_a_set_has_no_gaps_and_no_strange_ordinals(cb, x):
-    assert refused(lambda: cb.push_descriptor_set(1, {0: x, 2: x})) == (
-        "descriptor set 1 has a gap\n"
-        "  where: push_descriptor_set before command 0 in 'step'\n"
+def test_bindings_by_number_leave_the_others_as_they_were(cb, x, y, saxpy):
+    cb.push_constants(0, [0, 0])
+    cb.push_descriptor_set(0, [x, x])
+    cb.push_descriptor_set(0, {1: y})
+    cb.dispatch(saxpy, 1, 64)
+    cb.push_descriptor_set(0, {0: y})
+    cb.push_descriptor_set(0, {})
+    cb.dispatch(saxpy, 1, 64)
+    cb.end()
+    first, second = ([place for _, place in command.pointers] for command in cb.recording)
+    assert (first, second) == ([Range(0, 0, 4096), Range(1, 0, 4096)], [Range(1, 0, 4096)] * 2)
+
+
+def test_a_set_with_a_gap_is_refused_by_the_dispatch_that_uses_it(cb, x, saxpy):
+    cb.push_constants(0, [0, 0])
+    cb.push_descriptor_set(1, {0: x, 2: x})
+    assert refused(lambda: cb.dispatch(saxpy, 1, 64)) == (
+        "saxpy: descriptor set 1 has a gap\n"
+        "  where: command 0 in 'step'\n"
         "  found: bindings 0, 2\n"
-        "  allowed: bindings 0 to 1; 1 is missing"
+        "  allowed: bindings 0 to 2; 1 was never pushed\n"
+        "  next: call push_descriptor_set for it, or pass bindings="
     )
+    cb.push_descriptor_set(1, [x, x])
+    cb.dispatch(saxpy, 1, 64)
+
+
+def test_a_set_has_no_strange_bindings(cb, x):
     for bindings in ({-1: x}, {"0": x}, {1 << 70: x}, 7, "xy"):
         with pytest.raises(HipGraphError):
             cb.push_descriptor_set(0, bindings)
@@ -157,6 +201,8 @@ def test_a_set_holds_sixteen_bindings(cb, x):
     cb.push_descriptor_set(0, [x] * 16)
     with pytest.raises(HipGraphError, match="descriptor set 0 is too large") as caught:
         cb.push_descriptor_set(0, [x] * 17)
+    with pytest.raises(HipGraphError, match="descriptor set 0 is too large"):
+        cb.push_descriptor_set(0, {16: x})
     assert caught.value.status == "RESOURCE_EXHAUSTED"
 
 

@@ -60,6 +60,7 @@ class BackendDevice(Device):
         self._numbers = itertools.count()
         self._neighbours: weakref.WeakSet[BackendDevice] = weakref.WeakSet()
         self._reached: weakref.WeakSet[Device] = weakref.WeakSet()
+        self._borrowers: weakref.WeakSet[BackendDevice] = weakref.WeakSet()
         self._drain = finalizer(self, _drain, self.queues, self.backlog)
         release_collected()
 
@@ -105,11 +106,22 @@ class BackendDevice(Device):
         self._wait(self.timeout if timeout is None else seconds(timeout, "synchronize"))
 
     def wait_for_queues(self) -> None:
-        """Wait, within the device's timeout, for everything that is not known to be done; for that of the devices of
-        its group too, which may use its memory."""
+        """Wait, within the device's timeout, for everything that is not known to be done, and for that of the devices
+        whose programs use its memory."""
         self._wait(self.timeout)
-        for neighbour in tuple(self._neighbours):
-            neighbour._wait(self.timeout)
+        for borrower in tuple(self._borrowers):
+            borrower._wait(self.timeout)
+
+    @property
+    def has_neighbours(self) -> bool:
+        """It is in a group of several."""
+        return bool(self._neighbours)
+
+    def lend(self, borrower: BackendDevice) -> None:
+        """A program of another device uses memory of this one. Of others nothing is waited for: a collective there may
+        wait for this device in turn."""
+        if borrower is not self:
+            self._borrowers.add(borrower)
 
     def wait_for_stream(self, stream: Stream) -> None:
         """Wait, within the device's timeout, for the work of one stream of this device."""

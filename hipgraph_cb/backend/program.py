@@ -25,6 +25,7 @@ from hipgraph_cb.backend.supported import check_supported, check_switchable
 from hipgraph_cb.backend.watching import replay_checked
 from hipgraph_cb.backend.write_sets import Watched
 from hipgraph_cb.errors import FailedPreconditionError, InvalidArgumentError
+from hipgraph_cb.recording.binding_table import memory_in
 from hipgraph_cb.recording.bindings import resolve, still_fitting
 from hipgraph_cb.recording.recording import Recording
 from hipgraph_cb.recording.rewriting import rewritten
@@ -274,6 +275,9 @@ class BackendProgram(Program, Generic[QueueKind, NeedsKind, EventKind]):
         """What a binding table puts into the slots, checked, and what keeps its memory alive."""
         objects, before = self._resources.objects, self._table_so_far()
         table = resolve(self._recording, bindings, objects=objects, owner=self._device, before=before)
+        if self._device.has_neighbours:
+            for bound in memory_in(table).values():
+                bound.buffer.device.lend(self._device)
         return table, handles_of(table)
 
     def _check_imported(self) -> None:

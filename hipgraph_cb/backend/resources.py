@@ -65,6 +65,7 @@ class BoundResources(Generic[ExecutableKind]):
             if buffer.id not in objects:
                 continue
             live_buffer = own(objects[buffer.id], kinds[0], device, "buffer", buffer)
+            live_buffer.device.lend(device)
             self.handles.append(live_buffer.held("program"))
             is_imported = live_buffer.is_imported  # such memory is looked for whenever it is used
             self.addresses[buffer.id] = live_buffer.address if is_imported else live_buffer._address

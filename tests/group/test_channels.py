@@ -471,3 +471,13 @@ def test_any_failed_call_leaves_nothing_behind_and_the_recorder_usable(backend, 
         if "a release failed and counts as done" not in caplog.text:
             assert after == before, f"call {number}, {name}"
         before = after
+
+
+def test_a_rank_writes_its_own_memory_while_another_waits_for_it(pair):
+    """Rank 1 is under way and waits for rank 0, whose memory no program of rank 1 names."""
+    (first, x), (second, y) = all_reduced(pair)
+    second.replay()
+    x.write(np.full(8, 5, np.int32))
+    first.replay()
+    expected = (np.arange(8) + 1 + 5).tolist()
+    assert [each.to_host().tolist() for each in (x, y)] == [expected, expected]

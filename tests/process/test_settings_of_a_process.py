@@ -39,7 +39,7 @@ def test_open_device_takes_the_settings_and_they_go_before_the_variables():
     finished = run(code, HIPGRAPH_CB_VIRTUAL_MEMORY="1M", HIPGRAPH_CB_VIRTUAL_SEED="5")
     settings = (
         "Settings(memory=2097152, seed=5, profile='6.4', watchdog=60.0, lds_bounds='hardware', schedule='in-step', "
-        "after_fault='recover')"
+        "after_fault='recover', peer_access='all')"
     )
     assert (finished.returncode, finished.stdout.strip()) == (0, f"2097152 60443484 {settings}")
 

@@ -91,7 +91,9 @@ def templates(count: int) -> tuple[Any, Any]:
                 cb.execution_barrier()
         table = cb.recording.resources.buffers.values()
         addresses = {entry.id: 0x10000 for entry in table}
-        surroundings = Surroundings(addresses, lambda *_: kernel, blits.__getitem__, 4096, 0, np.zeros(0, np.uint8))
+        ranks: dict[int, Any] = {}
+        finders = (lambda *_: kernel), blits.__getitem__, ranks.__getitem__
+        surroundings = Surroundings(addresses, *finders, 4096, 0, np.zeros(0, np.uint8))
         template = lower(cb.recording, surroundings)
         results.append(Instances(template, Memory, blits.__getitem__, 4096))
     return results[0], results[1]

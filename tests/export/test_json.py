@@ -18,6 +18,9 @@ def test_the_whole_object_of_a_small_recording():
         "version": 1,
         "label": "step",
         "binding_capacity": 2,
+        "one_shot": False,
+        "categories": "any",
+        "channels": [],
         "buffers": [
             {"id": 0, "size": 64, "label": "y", "memory": "device", "device": 0},
             {"id": 1, "size": 64, "label": "x", "memory": "device", "device": 0},

@@ -20,6 +20,6 @@ def test_no_function_fails_inside_when_it_gets_nothing():
         if native(*[kind() for kind in function.arguments]) == 999:
             print(name, runtime.fault_report())
         called += 1
-    print(called == len(FUNCTIONS) - 7)
+    print(called == len(FUNCTIONS) - 10)
     """
     assert result_of(run(code)) == (0, "True", "")

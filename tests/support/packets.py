@@ -21,6 +21,10 @@ FIXTURES = Path(__file__).parent.parent / "fixtures"
 BUFFERS, PAYLOAD, SIZE = 0x1000000, 0x9000000, 0x10000
 
 
+def no_rank(id):
+    raise KeyError(id)  # no recording here has a collective
+
+
 class Desk:
     """Records commands with the kernels of one code object, and lowers them with addresses that are easy to read.
 
@@ -50,7 +54,7 @@ class Desk:
     def lower(self, recording, most_lanes=4096):
         addresses = {entry.id: BUFFERS + SIZE * entry.id for entry in recording.resources.buffers.values()}
         payload = np.zeros(payload_room(recording), np.uint8)
-        image = lower(recording, Surroundings(addresses, self.kernel, self.blit, most_lanes, PAYLOAD, payload))
+        image = lower(recording, Surroundings(addresses, self.kernel, self.blit, no_rank, most_lanes, PAYLOAD, payload))
         return image, payload.tobytes()
 
     def stream(self, recording, in_order=False):

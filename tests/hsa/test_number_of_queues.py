@@ -12,8 +12,9 @@ MOST = 4
 
 @pytest.fixture
 def streams(small, monkeypatch):
-    """As many streams as there may be, beside the device's own queue and those of others."""
-    others = len(virtual_runtime("hsa").runtime.queues) - 1
+    """As many streams as there may be, beside the device's own queue and those of others on this GPU."""
+    known = virtual_runtime("hsa").runtime.queues.values()
+    others = sum(queue.agent.handle == small.agent.handle for queue in known) - 1
     monkeypatch.setattr(queues, "MAX_QUEUES", MOST + others)
     return [small.stream() for _ in range(MOST - 1)]
 
